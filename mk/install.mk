@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# "make install" (honours DESTDIR, prefix and the other directories) and help.
+
+INSTALL := install
+
+# $(call install_files,MODE,DIRECTORY,FILES)
+define install_files
+$(if $(strip $(3)),$(INSTALL) -d '$(DESTDIR)$(2)'
+	$(INSTALL) -m $(1) $(3) '$(DESTDIR)$(2)')
+endef
+
+bin_programs := $(foreach p,$(PROGRAMS),$(if $(filter sbin,$($(p)_DIR)),,$(p)))
+sbin_programs := $(filter-out $(bin_programs),$(PROGRAMS))
+man_sections := $(sort $(patsubst .%,%,$(suffix $(MANS))))
+
+define install_man
+$(call install_files,644,$(mandir)/man$(1),$(filter %.$(1),$(MANS)))
+
+endef
+
+.PHONY: install
+install: programs
+	$(call install_files,755,$(bindir),$(addprefix build/bin/,$(bin_programs)))
+	$(call install_files,755,$(sbindir),$(addprefix build/bin/,$(sbin_programs)))
+	$(call install_files,644,$(sysconfdir)/evlb,$(CONFIGS))
+	$(call install_files,644,$(unitdir),$(UNITS))
+	$(foreach s,$(man_sections),$(call install_man,$(s)))
+	$(call install_files,644,$(docdir),README.md LICENSE)
+
+.PHONY: help
+help:
+	@echo 'make [all]           install packages, build Open vSwitch and the programs'
+	@echo 'make deps            install the Debian packages that are missing (root)'
+	@echo 'make ovs             build the patched Open vSwitch into build/ovs'
+	@echo 'make demo            send events through the switch and account for each (root)'
+	@echo 'make check           run the tests (root); SUITES="a b" picks some of:'
+	@echo '                     $(ALL_SUITES)'
+	@echo 'make bench           measure the data path (root, hugepages)'
+	@echo "make ovs-check       run all of Open vSwitch's own tests, compare with upstream"
+	@echo 'make ovs-check-quick run those that touch what we change'
+	@echo 'make install         install programs; DESTDIR= prefix= as usual'
+	@echo 'make format, tidy    clang-format in place; clang-tidy'
+	@echo 'make clean           remove all but Open vSwitch; distclean: everything'
+	@echo
+	@echo 'V=1 shows the commands, JOBS=N bounds parallel jobs (now $(JOBS)).'
