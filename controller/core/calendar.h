@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_CALENDAR_H
+#define EVLB_CALENDAR_H 1
+
+/* Calendars: which member receives the events of which slot.
+ *
+ * A calendar has 2^bits slots, each held by one member or by nobody.  It never
+ * changes once it is made, so it is shared by counting references.
+ *
+ * A calendar made from weights is
+ *
+ *    - exact: slots are apportioned by largest remainder, so that a member
+ *      gets its share rounded down or up, and the shares add up;
+ *
+ *    - spread evenly: among the first t slots, for any t, a member has less
+ *      than one slot more or less than its proportion t * s / n of them;
+ *
+ *    - deterministic: it is a function of the set of (member, weight), however
+ *      the set is ordered. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* More slots than one group of an OpenFlow switch holds are not supported. */
+#define CALENDAR_BITS_MAX 9
+#define CALENDAR_SLOTS_MAX (1u << CALENDAR_BITS_MAX)
+
+/* A slot that no member holds.  Its packets are dropped. */
+#define CALENDAR_NO_MEMBER UINT16_MAX
+
+/* What one member is to get. */
+struct calendar_share {
+    uint16_t member; /* Not CALENDAR_NO_MEMBER. */
+    uint32_t weight; /* 0 for no slot at all. */
+};
+
+struct calendar {
+    unsigned int n_refs; /* Of calendar_ref(). */
+    uint8_t bits;        /* Logarithm of the number of slots. */
+    uint16_t members[];  /* The member of each slot. */
+};
+
+char *calendar_create(const struct calendar_share *, size_t n, uint8_t bits,
+                      const struct calendar **);
+const struct calendar *calendar_ref(const struct calendar *);
+void calendar_unref(const struct calendar *);
+
+size_t calendar_n_slots(const struct calendar *);
+size_t calendar_count(const struct calendar *, uint16_t member);
+bool calendar_equal(const struct calendar *, const struct calendar *);
+
+#endif /* calendar.h */

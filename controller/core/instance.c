@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "controller/core/instance.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/core/calendar.h"
+#include "controller/core/mem.h"
+
+/* Initializes 'state' as one without instances. */
+void
+state_init(struct state *state)
+{
+    *state = (struct state){ .n_instances = 0 };
+}
+
+static void
+instance_destroy__(struct instance *instance)
+{
+    free(instance->name);
+    free(instance->addresses);
+    free(instance->interfaces);
+    free(instance->sources);
+    free(instance->members);
+    epochs_destroy(&instance->epochs);
+    free(instance->epoch_lines);
+}
+
+/* Frees what 'state' holds, but not 'state' itself. */
+void
+state_destroy(struct state *state)
+{
+    for (size_t i = 0; i < state->n_interfaces; i++) {
+        free(state->interfaces[i].name);
+    }
+    free(state->interfaces);
+    for (size_t i = 0; i < state->n_instances; i++) {
+        instance_destroy__(&state->instances[i]);
+    }
+    free(state->instances);
+}
+
+/* Returns the instance with the given 'id', or NULL. */
+const struct instance *
+state_find_instance(const struct state *state, uint16_t id)
+{
+    for (size_t i = 0; i < state->n_instances; i++) {
+        if (state->instances[i].id == id) {
+            return &state->instances[i];
+        }
+    }
+    return NULL;
+}
+
+/* Returns the member with the given 'id', or NULL. */
+const struct member *
+instance_find_member(const struct instance *instance, uint16_t id)
+{
+    for (size_t i = 0; i < instance->n_members; i++) {
+        if (instance->members[i].id == id) {
+            return &instance->members[i];
+        }
+    }
+    return NULL;
+}
+
+/* Returns true if packets for 'a' and for 'b' meet the same receiver: its MAC
+ * address and the port that leads to it may differ, because they only say how
+ * to get there. */
+static bool
+member_same_receiver__(const struct member *a, const struct member *b)
+{
+    return addr_equal(&a->ip, &b->ip) && a->base == b->base
+           && a->bits == b->bits && a->keep == b->keep;
+}
+
+/* Checks that each member that 'epoch' distributes to is the same in 'old' and
+ * 'new'. */
+static char *
+check_members__(const struct instance *old, const struct instance *new,
+                const struct epoch *epoch, int *line)
+{
+    for (size_t i = 0; i < new->n_members; i++) {
+        const struct member *b = &new->members[i];
+        const struct member *a = instance_find_member(old, b->id);
+
+        if (a && calendar_count(epoch->calendar, b->id)
+            && !member_same_receiver__(a, b)) {
+            *line = b->line;
+            return mem_printf("instance %s: member %" PRIu16
+                              " receives events "
+                              "of epoch %" PRIu16 ", which is connected: its "
+                              "ip, base, bits and keep cannot change (give "
+                              "the changed member another id and a new "
+                              "epoch)",
+                              new->name, b->id, epoch->id);
+        }
+    }
+    return NULL;
+}
+
+/* Checks that the epoch at index 'i' of 'new' is one of 'old' unchanged, or
+ * that it comes after all of 'old''s. */
+static char *
+check_epoch__(const struct instance *old, const struct instance *new, size_t i,
+              int *line)
+{
+    const struct epoch *b = new->epochs.epochs[i];
+    const struct epoch *a = epochs_find_id(&old->epochs, b->id);
+    const struct epoch *last;
+
+    *line = new->epoch_lines[i];
+    if (a) {
+        if (!epoch_equal(a, b)) {
+            return mem_printf("instance %s: epoch %" PRIu16
+                              " is connected: its "
+                              "beginning, members and weights cannot change "
+                              "(add an epoch instead)",
+                              new->name, b->id);
+        }
+        return check_members__(old, new, a, line);
+    }
+
+    last = old->epochs.n ? old->epochs.epochs[old->epochs.n - 1] : NULL;
+    if (last && b->first <= last->first) {
+        return mem_printf("instance %s: epoch %" PRIu16 " from tick %" PRIu64
+                          " is not beyond the last connected one, epoch "
+                          "%" PRIu16 " from tick %" PRIu64,
+                          new->name, b->id, b->first, last->id, last->first);
+    }
+    return NULL;
+}
+
+/* Checks that 'new' has the newest epochs of 'old': the oldest may be left
+ * out, but none behind one that stays, and not the newest. */
+static char *
+check_retired__(const struct instance *old, const struct instance *new,
+                int *line)
+{
+    bool stays = false;
+
+    for (size_t i = 0; i < old->epochs.n; i++) {
+        const struct epoch *a = old->epochs.epochs[i];
+        bool found = epochs_find_id(&new->epochs, a->id) != NULL;
+
+        if (!found && (stays || i == old->epochs.n - 1)) {
+            *line = new->line;
+            return mem_printf("instance %s: epoch %" PRIu16
+                              " is connected and "
+                              "is missing: only the oldest epochs can go, and "
+                              "the newest must stay",
+                              new->name, a->id);
+        }
+        stays = stays || found;
+    }
+    return NULL;
+}
+
+static char *
+instance_check_successor__(const struct instance *old,
+                           const struct instance *new, int *line)
+{
+    char *error = check_retired__(old, new, line);
+
+    for (size_t i = 0; !error && i < new->epochs.n; i++) {
+        error = check_epoch__(old, new, i, line);
+    }
+    return error;
+}
+
+/* Checks whether 'new' may take the place of 'old' while events flow: an
+ * instance that is in both must keep what its connected epochs decide.
+ *
+ * Returns NULL if it may.  Otherwise returns the reason, which the caller must
+ * free, and stores in '*line' the line of 'new''s configuration that is to
+ * blame. */
+char *
+state_check_successor(const struct state *old, const struct state *new,
+                      int *line)
+{
+    for (size_t i = 0; i < new->n_instances; i++) {
+        const struct instance *b = &new->instances[i];
+        const struct instance *a = state_find_instance(old, b->id);
+        char *error = a ? instance_check_successor__(a, b, line) : NULL;
+
+        if (error) {
+            return error;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_INSTANCE_H
+#define EVLB_INSTANCE_H 1
+
+/* What the load balancer is to do: interfaces and instances.
+ *
+ * A struct state is made once, from a configuration, and never changes; to
+ * change what the balancer does, another one takes its place.
+ * state_check_successor() says whether it may: no event that a connected epoch
+ * already decides about may be decided otherwise.
+ *
+ * Line numbers are where the thing stands in its configuration file, so that
+ * messages can say so. */
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/core/addr.h"
+#include "controller/core/epoch.h"
+
+#define INSTANCE_ID_MAX 221 /* One table for each, up to table 253. */
+#define INTERFACE_ID_MAX 15
+
+/* A layer-2 interface: one MAC address, on the untagged frames or on those of
+ * one VLAN. */
+struct interface {
+    char *name;
+    uint8_t id;    /* 0...INTERFACE_ID_MAX. */
+    uint16_t vlan; /* VLAN id, or 0 for untagged frames. */
+    struct mac mac;
+    int line;
+};
+
+/* The port that packets for a member leave through. */
+enum egress_type {
+    EGRESS_IN_PORT, /* The one that they came in through. */
+    EGRESS_NUMBER,  /* That of OpenFlow port number 'number'. */
+    EGRESS_NAME     /* That of the name 'name'. */
+};
+
+struct egress {
+    enum egress_type type;
+    uint32_t number;     /* EGRESS_NUMBER only. */
+    char name[IFNAMSIZ]; /* EGRESS_NAME only. */
+};
+
+/* A compute node, as one instance sees it. */
+struct member {
+    uint16_t id; /* Not CALENDAR_NO_MEMBER. */
+    struct in6_addr ip;
+    struct mac mac;
+    uint16_t base; /* First UDP port. */
+    uint8_t bits;  /* It receives on 2^bits ports. */
+    bool keep;     /* Leave the load-balancer header? */
+    struct egress egress;
+    int line;
+};
+
+/* What happens to ticks before the oldest epoch. */
+enum late_policy {
+    LATE_NEWEST, /* They go by the newest epoch. */
+    LATE_DROP    /* They are dropped. */
+};
+
+struct instance {
+    char *name;
+    uint16_t id;                /* 0...INSTANCE_ID_MAX. */
+    struct in6_addr *addresses; /* Its own addresses, both families. */
+    size_t n_addresses;
+    const struct interface **interfaces; /* Where it has them. */
+    size_t n_interfaces;
+    uint16_t first_port; /* UDP destination ports of its events. */
+    uint16_t last_port;
+    struct addr_block *sources; /* Senders that are let in. */
+    size_t n_sources;
+    struct member *members; /* By ascending 'id'. */
+    size_t n_members;
+    enum late_policy late;
+    struct epochs epochs;
+    int *epoch_lines; /* Parallel to 'epochs'. */
+    int line;
+};
+
+struct state {
+    bool l2_normal; /* Is a frame for others bridge traffic? */
+    struct interface *interfaces;
+    size_t n_interfaces;
+    struct instance *instances;
+    size_t n_instances;
+};
+
+void state_init(struct state *);
+void state_destroy(struct state *);
+const struct instance *state_find_instance(const struct state *, uint16_t id);
+char *state_check_successor(const struct state *old, const struct state *new,
+                            int *line);
+
+const struct member *
+instance_find_member(const struct instance *, uint16_t id);
+
+#endif /* instance.h */
