@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Open vSwitch with our extension, and its tests.
+
+OVS_INPUTS := $(sort $(shell find ovs-ext/src ovs-ext/patches -type f \
+	! -name '*~' ! -name '.*' 2>/dev/null))
+OVS_RECIPE := ovs-ext/build mk/packages.txt \
+	$(wildcard /usr/src/openvswitch/openvswitch.tar.gz)
+
+.PHONY: ovs ovs-stock ovs-bench FORCE
+ovs: $(OVS_STAMP)
+ovs-stock: build/stamps/ovs-stock
+ovs-bench: build/stamps/ovs-bench
+
+# The list of inputs is one of the inputs: a file that was removed counts.
+build/stamps/ovs-inputs: FORCE
+	@mkdir -p $(@D)
+	@echo '$(OVS_INPUTS)' | cmp -s - $@ || echo '$(OVS_INPUTS)' >$@
+
+build/stamps/ovs build/stamps/ovs-bench: $(OVS_INPUTS) build/stamps/ovs-inputs
+build/stamps/ovs build/stamps/ovs-stock build/stamps/ovs-bench: \
+		$(OVS_RECIPE) | build/stamps/deps
+	@JOBS=$(JOBS) ovs-ext/build $(or $(patsubst ovs-%,%,$(filter \
+		ovs-%,$(@F))),patched)
+	@touch $@
