@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* evlb-send: sends events as a data source does. */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#include "endpoints/json.h"
+#include "endpoints/pacer.h"
+#include "endpoints/plan.h"
+#include "endpoints/send-config.h"
+#include "endpoints/sender.h"
+#include "endpoints/sync.h"
+#include "endpoints/util.h"
+
+/* Longest sleep, so that a signal just before it is not slept through. */
+#define MAX_SLEEP (100 * NS_PER_MS)
+
+struct run {
+    struct send_config config; /* What was asked for. */
+    struct plan plan;          /* What comes next. */
+    struct pacer pacer;        /* When. */
+    struct sender *sender;     /* Sends it. */
+    struct sync sync;          /* Tells the control plane. */
+    int64_t started;           /* First packet, monotonic ns. */
+    int64_t ended;             /* Last packet. */
+    int64_t next_progress;     /* When to print the next line. */
+    struct sender_stats shown; /* What the latest line counted. */
+};
+
+static uint64_t
+coming_tick(const struct run *run)
+{
+    return plan_coming_tick(&run->plan, clock_real() / NS_PER_US);
+}
+
+static void
+print_progress(struct run *run, int64_t now)
+{
+    const struct sender_stats *stats = sender_stats(run->sender);
+    uint64_t bytes = stats->ip_bytes - run->shown.ip_bytes;
+
+    fprintf(stderr,
+            "evlb-send: %" PRId64 " s, tick %" PRIu64 ", %" PRIu64
+            " events, %" PRIu64 " packets, %.3f Gb/s\n",
+            (now - run->started) / NS_PER_S, stats->last_tick, stats->events,
+            stats->packets, bytes * 8 / 1e9);
+    run->shown = *stats;
+    run->next_progress += NS_PER_S;
+}
+
+/* Does what is to be done each second. */
+static void
+run_timers(struct run *run, int64_t now)
+{
+    if (now >= sync_next(&run->sync)) {
+        sync_run(&run->sync, coming_tick(run), now);
+    }
+    if (now >= run->next_progress && !run->config.quiet) {
+        print_progress(run, now);
+    }
+}
+
+/* Sleeps until 'due', or until something else is to be done. */
+static void
+wait_until(const struct run *run, int64_t due, int64_t now)
+{
+    int64_t when = now + MAX_SLEEP;
+
+    when = due < when ? due : when;
+    if (sync_next(&run->sync) < when) {
+        when = sync_next(&run->sync);
+    }
+    clock_sleep_until(when);
+}
+
+/* Sends Sync alone for a while, so that the control plane knows this source
+ * before its first event. */
+static void
+run_lead(struct run *run)
+{
+    int64_t now = clock_mono();
+    int64_t end = now + run->config.sync_lead * NS_PER_S;
+
+    while (run->sync.fd >= 0 && now < end && !stop_requested()) {
+        sync_run(&run->sync, coming_tick(run), now);
+        wait_until(run, end, now);
+        now = clock_mono();
+    }
+}
+
+/* Returns true if no event is to be started any more. */
+static bool
+is_over(const struct run *run, int64_t now)
+{
+    double seconds = (now - run->started) / (double) NS_PER_S;
+
+    return (stop_requested()
+            || (run->config.duration && seconds >= run->config.duration));
+}
+
+/* Puts the next packet into the batch.  Returns false if there is none. */
+static bool
+put_next(struct run *run, int64_t now)
+{
+    struct plan_segment s;
+
+    if (!plan_next(&run->plan, clock_real() / NS_PER_US, &s)) {
+        return false;
+    }
+    sender_put(run->sender, &s);
+    pacer_sent(&run->pacer, s.starts_event,
+               send_config_overhead(&run->config) + s.size, now);
+    return true;
+}
+
+/* Sends all events.  When a signal or the time ends it, the event under way is
+ * still sent whole.  Returns NULL or an error, which the caller frees. */
+static char *
+run_events(struct run *run)
+{
+    char *error = NULL;
+
+    while (!error) {
+        bool at_start = plan_at_event_start(&run->plan);
+        int64_t due = pacer_due(&run->pacer, at_start);
+        int64_t now = clock_mono();
+
+        run_timers(run, now);
+        if (at_start && is_over(run, now)) {
+            break;
+        } else if (due > now && !stop_requested()) {
+            error = sender_flush(run->sender);
+            wait_until(run, due, now);
+        } else if (!put_next(run, now)) {
+            break;
+        } else if (sender_is_full(run->sender)) {
+            error = sender_flush(run->sender);
+        }
+    }
+    return error ? error : sender_flush(run->sender);
+}
+
+static double
+seconds_of(const struct run *run)
+{
+    int64_t ns = run->ended - run->started;
+
+    return ns > 0 ? ns / (double) NS_PER_S : 1 / (double) NS_PER_S;
+}
+
+static void
+report_json(const struct run *run, const char *error)
+{
+    const struct sender_stats *stats = sender_stats(run->sender);
+    double seconds = seconds_of(run);
+    struct json j;
+
+    json_init(&j, stdout);
+    json_open_object(&j, NULL);
+    json_string(&j, "program", "evlb-send");
+    json_bool(&j, "ok", !error);
+    json_string(&j, "error", error ? error : "");
+    json_number(&j, "events", stats->events);
+    json_number(&j, "bundles", stats->bundles);
+    json_number(&j, "packets", stats->packets);
+    json_number(&j, "data_bytes", stats->data_bytes);
+    json_number(&j, "ip_bytes", stats->ip_bytes);
+    json_number(&j, "first_tick", stats->first_tick);
+    json_number(&j, "last_tick", stats->last_tick);
+    json_real(&j, "seconds", seconds);
+    json_real(&j, "events_per_s", stats->events / seconds);
+    json_real(&j, "packets_per_s", stats->packets / seconds);
+    json_real(&j, "gbps", stats->ip_bytes * 8 / seconds / 1e9);
+    json_number(&j, "retries", stats->retries);
+    json_number(&j, "sync_sent", run->sync.n_sent);
+    json_number(&j, "sync_errors", run->sync.n_errors);
+    json_open_array(&j, "source_ports");
+    for (size_t i = 0; i < run->config.plan.n_sockets; i++) {
+        json_number(&j, NULL, sender_source_port(run->sender, i));
+    }
+    json_close_array(&j);
+    json_close_object(&j);
+}
+
+static void
+report_text(const struct run *run)
+{
+    const struct sender_stats *stats = sender_stats(run->sender);
+    double seconds = seconds_of(run);
+
+    printf("events     %" PRIu64 " (%.1f/s), ticks %" PRIu64 " to %" PRIu64
+           "\n",
+           stats->events, stats->events / seconds, stats->first_tick,
+           stats->last_tick);
+    printf("packets    %" PRIu64 " (%.1f/s), %" PRIu64 " retries\n",
+           stats->packets, stats->packets / seconds, stats->retries);
+    printf("data       %" PRIu64 " bytes, %.3f Gb/s of IP in %.3f s\n",
+           stats->data_bytes, stats->ip_bytes * 8 / seconds / 1e9, seconds);
+    if (run->sync.fd >= 0) {
+        printf("sync       %" PRIu64 " sent, %" PRIu64 " failed\n",
+               run->sync.n_sent, run->sync.n_errors);
+    }
+}
+
+/* Returns the ticks a second that are known before the first event, or 0. */
+static double
+known_tick_rate(const struct send_config *config)
+{
+    return (config->plan.tick_clock ? 1e6
+                                    : config->rate * config->plan.tick_step);
+}
+
+/* Opens what the run needs.  Returns NULL or an error, which the caller
+ * frees. */
+static char *
+prepare(struct run *run)
+{
+    const struct send_config *config = &run->config;
+    char *error = sync_open(&run->sync, &config->sync, config->sync_id,
+                            known_tick_rate(config));
+
+    plan_init(&run->plan, &config->plan);
+    stop_on_signals();
+
+    /* Sleep as exactly as the kernel can. */
+    prctl(PR_SET_TIMERSLACK, 1000);
+    return error ? error : sender_create(config, &run->sender);
+}
+
+/* Sends and reports.  Returns NULL or an error, which the caller frees. */
+static char *
+execute(struct run *run)
+{
+    char *error;
+
+    run_lead(run);
+    run->started = clock_mono();
+    run->next_progress = run->started + NS_PER_S;
+    pacer_init(&run->pacer, run->config.rate, run->config.gbps, run->started);
+    error = run_events(run);
+    run->ended = clock_mono();
+
+    if (run->config.json) {
+        report_json(run, error);
+    } else {
+        report_text(run);
+    }
+    return error;
+}
+
+int
+main(int argc, char *argv[])
+{
+    struct run run = { .sync.fd = -1 };
+    int status = EXIT_SUCCESS;
+    char *error = send_config_parse(&run.config, argc, argv);
+    char *log_error;
+
+    if (error) {
+        fprintf(stderr, "evlb-send: %s\n", error);
+        free(error);
+        return EXIT_USAGE;
+    }
+
+    error = prepare(&run);
+    error = error ? error : execute(&run);
+    log_error = sender_destroy(run.sender);
+    sync_close(&run.sync);
+    if (error || log_error) {
+        fprintf(stderr, "evlb-send: %s\n", error ? error : log_error);
+        status = EXIT_FAILURE;
+    }
+    free(error);
+    free(log_error);
+    return status;
+}

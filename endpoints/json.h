@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef ENDPOINTS_JSON_H
+#define ENDPOINTS_JSON_H 1
+
+/* Writes one JSON value to a stream, item by item, for reports.
+ *
+ * Each function writes one item of the object or array that is open; 'name' is
+ * NULL in arrays and at the top.  The caller closes what it opened.  Errors
+ * of writing stay in the stream, for ferror(). */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+    FILE *stream;       /* Where to, borrowed. */
+    unsigned int depth; /* Objects and arrays that are open. */
+    bool first;         /* Is the next item the first of its own? */
+};
+
+void json_init(struct json *, FILE *);
+
+void json_open_object(struct json *, const char *name);
+void json_close_object(struct json *);
+void json_open_array(struct json *, const char *name);
+void json_close_array(struct json *);
+
+void json_number(struct json *, const char *name, uint64_t);
+void json_real(struct json *, const char *name, double);
+void json_bool(struct json *, const char *name, bool);
+void json_string(struct json *, const char *name, const char *);
+
+#endif /* endpoints/json.h */
