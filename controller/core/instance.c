@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/core/calendar.h"
 #include "controller/core/mem.h"
@@ -39,6 +40,11 @@ state_destroy(struct state *state)
         instance_destroy__(&state->instances[i]);
     }
     free(state->instances);
+    for (size_t i = 0; i < state->n_bridges; i++) {
+        free(state->bridges[i].name);
+        free(state->bridges[i].ports);
+    }
+    free(state->bridges);
 }
 
 /* Returns the instance with the given 'id', or NULL. */
@@ -51,6 +57,41 @@ state_find_instance(const struct state *state, uint16_t id)
         }
     }
     return NULL;
+}
+
+int
+port_compare(const struct port *a, const struct port *b)
+{
+    if (a->type != b->type) {
+        return a->type < b->type ? -1 : 1;
+    }
+    switch (a->type) {
+    case PORT_ANY:
+    case PORT_IN:
+        return 0;
+    case PORT_NUMBER:
+        return (a->number > b->number) - (a->number < b->number);
+    case PORT_NAME:
+        return strcmp(a->name, b->name);
+    }
+    abort();
+}
+
+/* Returns the name of 'port' in words, which the caller must free. */
+char *
+port_to_string(const struct port *port)
+{
+    switch (port->type) {
+    case PORT_ANY:
+        return mem_strdup("any");
+    case PORT_IN:
+        return mem_strdup("in_port");
+    case PORT_NUMBER:
+        return mem_printf("%" PRIu32, port->number);
+    case PORT_NAME:
+        return mem_strdup(port->name);
+    }
+    abort();
 }
 
 /* Returns the member with the given 'id', or NULL. */

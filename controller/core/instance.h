@@ -34,17 +34,18 @@ struct interface {
     int line;
 };
 
-/* The port that packets for a member leave through. */
-enum egress_type {
-    EGRESS_IN_PORT, /* The one that they came in through. */
-    EGRESS_NUMBER,  /* That of OpenFlow port number 'number'. */
-    EGRESS_NAME     /* That of the name 'name'. */
+/* A port of a bridge. */
+enum port_type {
+    PORT_ANY,    /* Every port, where packets come in. */
+    PORT_IN,     /* Where packets go out, the one that they came in through. */
+    PORT_NUMBER, /* That of OpenFlow port number 'number'. */
+    PORT_NAME    /* That of the name 'name'. */
 };
 
-struct egress {
-    enum egress_type type;
-    uint32_t number;     /* EGRESS_NUMBER only. */
-    char name[IFNAMSIZ]; /* EGRESS_NAME only. */
+struct port {
+    enum port_type type;
+    uint32_t number;     /* PORT_NUMBER only. */
+    char name[IFNAMSIZ]; /* PORT_NAME only. */
 };
 
 /* A compute node, as one instance sees it. */
@@ -55,7 +56,7 @@ struct member {
     uint16_t base; /* First UDP port. */
     uint8_t bits;  /* It receives on 2^bits ports. */
     bool keep;     /* Leave the load-balancer header? */
-    struct egress egress;
+    struct port egress;
     int line;
 };
 
@@ -84,12 +85,23 @@ struct instance {
     int line;
 };
 
+/* A switch that carries the instances.  All carry the same. */
+struct bridge {
+    char *name;
+    uint64_t datapath_id;
+    struct port *ports; /* Where events may come in; none for anywhere. */
+    size_t n_ports;
+    int line;
+};
+
 struct state {
     bool l2_normal; /* Is a frame for others bridge traffic? */
     struct interface *interfaces;
     size_t n_interfaces;
     struct instance *instances;
     size_t n_instances;
+    struct bridge *bridges;
+    size_t n_bridges;
 };
 
 void state_init(struct state *);
@@ -97,6 +109,9 @@ void state_destroy(struct state *);
 const struct instance *state_find_instance(const struct state *, uint16_t id);
 char *state_check_successor(const struct state *old, const struct state *new,
                             int *line);
+
+int port_compare(const struct port *, const struct port *);
+char *port_to_string(const struct port *);
 
 const struct member *
 instance_find_member(const struct instance *, uint16_t id);

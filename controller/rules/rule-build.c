@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* From a state to its rule set. */
+
+#include "controller/rules/rule-set.h"
+
+#include <stdlib.h>
+
+#include "controller/core/calendar.h"
+
+static void
+add_mac_filter__(struct rule_set *set, const struct interface *iface,
+                 const struct mac *mac)
+{
+    struct rule rule = { .kind = RULE_MAC_FILTER };
+
+    rule.mac_filter.iface = iface->id;
+    rule.mac_filter.mac = *mac;
+    rule_set_add(set, &rule);
+}
+
+/* Adds what lets frames for 'address' in through 'iface'. */
+static void
+add_address__(struct rule_set *set, const struct instance *instance,
+              const struct interface *iface, const struct in6_addr *address)
+{
+    static const struct mac broadcast = { { 255, 255, 255, 255, 255, 255 } };
+    static const struct mac all_nodes = { { 0x33, 0x33, 0, 0, 0, 1 } };
+    struct rule rule = { .kind = RULE_IP_FILTER };
+    struct mac mac;
+
+    rule.ip_filter.iface = iface->id;
+    rule.ip_filter.address = *address;
+    rule.ip_filter.instance = instance->id;
+    rule.ip_filter.mac = iface->mac;
+    rule_set_add(set, &rule);
+
+    add_mac_filter__(set, iface, &iface->mac);
+    add_mac_filter__(set, iface, &broadcast);
+    if (!addr_is_ipv4(address)) {
+        addr_solicited_node_mac(address, &mac);
+        add_mac_filter__(set, iface, &mac);
+        add_mac_filter__(set, iface, &all_nodes);
+    }
+}
+
+static void
+add_member__(struct rule_set *set, const struct instance *instance,
+             const struct interface *iface, const struct in6_addr *address,
+             const struct member *m)
+{
+    struct rule rule = { .kind = RULE_MEMBER };
+
+    rule.member.instance = instance->id;
+    rule.member.vlan = iface->vlan;
+    rule.member.address = *address;
+    rule.member.member = m->id;
+    rule.member.src_mac = iface->mac;
+    rule.member.mac = m->mac;
+    rule.member.ip = m->ip;
+    rule.member.base = m->base;
+    rule.member.bits = m->bits;
+    rule.member.keep = m->keep;
+    rule.member.egress = m->egress;
+    rule_set_add(set, &rule);
+}
+
+/* Adds the members that packets to 'address' of 'iface' can go to: those of
+ * the same family. */
+static void
+add_members__(struct rule_set *set, const struct instance *instance,
+              const struct interface *iface, const struct in6_addr *address)
+{
+    for (size_t i = 0; i < instance->n_members; i++) {
+        const struct member *m = &instance->members[i];
+
+        if (addr_is_ipv4(&m->ip) == addr_is_ipv4(address)) {
+            add_member__(set, instance, iface, address, m);
+        }
+    }
+}
+
+static void
+add_ports__(struct rule_set *set, const struct instance *instance)
+{
+    struct rule rule = { .kind = RULE_PORTS };
+    struct prefix_list list;
+
+    rule.ports.instance = instance->id;
+    prefix_list_from_range(instance->first_port,
+                           (uint64_t) instance->last_port + 1, &list);
+    for (size_t i = 0; i < list.n; i++) {
+        rule.ports.port = (uint16_t) list.prefixes[i].value;
+        rule.ports.mask = (uint16_t) prefix_mask(list.prefixes[i].len);
+        rule_set_add(set, &rule);
+    }
+}
+
+static void
+add_sources__(struct rule_set *set, const struct instance *instance)
+{
+    struct rule rule = { .kind = RULE_SOURCE };
+
+    rule.source.instance = instance->id;
+    for (size_t i = 0; i < instance->n_sources; i++) {
+        rule.source.block = instance->sources[i];
+        rule_set_add(set, &rule);
+    }
+}
+
+/* Adds a rule like 'epoch' for each of 'prefixes'. */
+static void
+add_prefixes__(struct rule_set *set, const struct rule_epoch *epoch,
+               const struct prefix_list *prefixes)
+{
+    struct rule rule = { .kind = RULE_EPOCH, .epoch = *epoch };
+
+    for (size_t i = 0; i < prefixes->n; i++) {
+        rule.epoch.prefix = prefixes->prefixes[i];
+        rule_set_add(set, &rule);
+    }
+}
+
+static void
+add_calendar__(struct rule_set *set, const struct instance *instance,
+               const struct epoch *epoch)
+{
+    struct rule rule = { .kind = RULE_CALENDAR };
+
+    rule.calendar.instance = instance->id;
+    rule.calendar.epoch = epoch->id;
+    rule.calendar.xor = epoch->xor ;
+    rule.calendar.calendar = epoch->calendar;
+    rule_set_add(set, &rule);
+}
+
+static void
+add_epochs__(struct rule_set *set, const struct instance *instance)
+{
+    const struct epochs *epochs = &instance->epochs;
+    struct rule_epoch epoch = { .instance = instance->id };
+    struct prefix_list prefixes;
+
+    if (!epochs->n) {
+        return;
+    }
+    for (size_t i = 0; i < epochs->n; i++) {
+        epoch.epoch = epochs->epochs[i]->id;
+        add_calendar__(set, instance, epochs->epochs[i]);
+        epochs_get_prefixes(epochs, i, &prefixes);
+        add_prefixes__(set, &epoch, &prefixes);
+    }
+
+    /* 'epoch' names the newest one now. */
+    epoch.late = true;
+    if (instance->late == LATE_DROP) {
+        epoch.drop = true;
+        epoch.epoch = 0;
+    }
+    epochs_get_late_prefixes(epochs, &prefixes);
+    add_prefixes__(set, &epoch, &prefixes);
+}
+
+static void
+add_instance__(struct rule_set *set, const struct instance *instance)
+{
+    struct rule rule = { .kind = RULE_INSTANCE };
+
+    rule.instance.instance = instance->id;
+    rule_set_add(set, &rule);
+    for (size_t i = 0; i < instance->n_interfaces; i++) {
+        for (size_t j = 0; j < instance->n_addresses; j++) {
+            add_address__(set, instance, instance->interfaces[i],
+                          &instance->addresses[j]);
+            add_members__(set, instance, instance->interfaces[i],
+                          &instance->addresses[j]);
+        }
+    }
+    add_ports__(set, instance);
+    add_sources__(set, instance);
+    add_epochs__(set, instance);
+}
+
+/* Adds what leads frames to 'iface', from each port of 'bridge' that events
+ * may come in through. */
+static void
+add_interface__(struct rule_set *set, const struct interface *iface,
+                const struct bridge *bridge)
+{
+    struct rule rule = { .kind = RULE_L2_IFACE };
+
+    rule.l2_iface.port.type = PORT_ANY;
+    rule.l2_iface.vlan = iface->vlan;
+    rule.l2_iface.iface = iface->id;
+    if (!bridge->n_ports) {
+        rule_set_add(set, &rule);
+    }
+    for (size_t i = 0; i < bridge->n_ports; i++) {
+        rule.l2_iface.port = bridge->ports[i];
+        rule_set_add(set, &rule);
+    }
+}
+
+static void
+add_pipeline__(struct rule_set *set, const struct state *state)
+{
+    struct rule rule = { .kind = RULE_PIPELINE };
+
+    rule.pipeline.l2_normal = state->l2_normal;
+    rule_set_add(set, &rule);
+}
+
+/* Returns the rule set of 'state' for 'bridge', which the caller must destroy.
+ * 'state' is free of contradictions, so that the rule set is too. */
+struct rule_set *
+rule_set_build(const struct state *state, const struct bridge *bridge)
+{
+    struct rule_set *set = rule_set_create();
+    char *error;
+
+    add_pipeline__(set, state);
+    for (size_t i = 0; i < state->n_instances; i++) {
+        add_instance__(set, &state->instances[i]);
+    }
+    for (size_t i = 0; i < state->n_interfaces; i++) {
+        add_interface__(set, &state->interfaces[i], bridge);
+    }
+
+    error = rule_set_seal(set);
+    if (error) {
+        abort();
+    }
+    return set;
+}

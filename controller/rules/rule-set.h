@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_RULE_SET_H
+#define EVLB_RULE_SET_H 1
+
+/* Rule sets: everything that a data plane is to hold.
+ *
+ * A rule set is filled with rule_set_add(), then closed with rule_set_seal(),
+ * and constant from there on.  rule_set_build() makes the one of a state; it
+ * is a function of the state alone. */
+
+#include <stddef.h>
+
+#include "controller/rules/rule.h"
+
+struct rule_set {
+    struct rule *rules; /* Sorted by rule_compare() once sealed. */
+    size_t n;
+    size_t allocated;
+};
+
+struct rule_set *rule_set_create(void);
+void rule_set_destroy(struct rule_set *);
+void rule_set_add(struct rule_set *, const struct rule *);
+char *rule_set_seal(struct rule_set *);
+
+const struct rule *rule_set_find(const struct rule_set *, const struct rule *);
+
+struct rule_set *rule_set_build(const struct state *, const struct bridge *);
+
+#endif /* rule-set.h */
