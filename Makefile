@@ -63,7 +63,7 @@
 #
 # Variables for the command line: V=1 shows commands, JOBS=N bounds the jobs
 # of the Open vSwitch build and of the checks, SUITES="unit lint" picks suites
-# for "make check", FUZZ_SECONDS=N, prefix=, DESTDIR=, CC=, OPT=.
+# for "make check" ("make check-unit" for one), FUZZ_SECONDS=N, prefix=, DESTDIR=, CC=, OPT=.
 
 all:
 .PHONY: all

@@ -35,7 +35,7 @@ export LINT_FILES = $(C_FILES)
 export LINT_TIDY = $(TIDY_OBJS)
 export JOBS
 
-.PHONY: check suites-built
+.PHONY: check suites-built $(addprefix check-,$(ALL_SUITES))
 suites-built: $(DEPS_STAMP) $(foreach s,$(SUITES),$(or $($(s)_DEPS),all))
 
 check: suites-built
@@ -44,3 +44,7 @@ check: suites-built
 	$(shell mkdir -p build/check)$(file >build/check/suites,$(foreach s,$(SUITES),$(call \
 		suite_line,$(s))$(newline)))
 	@$(PYTHON) tests/run-checks build/check/suites build/check
+
+# "make check-unit" is "make check SUITES=unit".
+$(addprefix check-,$(ALL_SUITES)): check-%:
+	@$(MAKE) --no-print-directory check SUITES=$*

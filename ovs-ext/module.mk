@@ -23,3 +23,22 @@ build/stamps/ovs build/stamps/ovs-stock build/stamps/ovs-bench: \
 	@JOBS=$(JOBS) ovs-ext/build $(or $(patsubst ovs-%,%,$(filter \
 		ovs-%,$(@F))),patched)
 	@touch $@
+
+# Open vSwitch's own test suite, compared with what the unpatched tree did.
+# The tests use the tree itself, not what was installed.
+CHECK_SUITES += upstream
+upstream_CMD := ovs-ext/upstream-tests/run build/ovs-src \
+	ovs-ext/upstream-tests/quick.txt
+upstream_FORMAT := tap
+upstream_TIMEOUT := 1200
+upstream_DEPS := build/stamps/ovs
+
+.PHONY: ovs-check ovs-check-quick
+ovs-check-quick: check-upstream
+
+ovs-check: build/stamps/ovs
+	@mkdir -p build/check
+	@printf '%s\t' upstream-all tap 14400 >build/check/upstream-all.suite
+	@echo ovs-ext/upstream-tests/run build/ovs-src \
+		>>build/check/upstream-all.suite
+	@$(PYTHON) tests/run-checks build/check/upstream-all.suite build/check
