@@ -2,7 +2,6 @@
 #
 # How programs, unit tests and fuzzers that the fragments name are built.
 
-DEPS_STAMP := build/stamps/deps
 BUILD_FILES := Makefile $(wildcard mk/*.mk) mk/banned.h
 FRAGMENTS := $(filter %/module.mk,$(MAKEFILE_LIST))
 

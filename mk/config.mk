@@ -38,6 +38,7 @@ FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer,address,undefined \
 # the compiler, so that they are held to upstream's set of warnings, not ours.
 OVS := build/ovs
 OVS_STAMP := build/stamps/ovs
+DEPS_STAMP := build/stamps/deps
 OVS_CFLAGS = -isystem $(OVS)/include -isystem $(OVS)/include/lib \
 	$(subst -I,-isystem ,$(shell pkg-config --cflags-only-I libdpdk)) \
 	-mssse3
