@@ -27,7 +27,7 @@ lb_calendar_param_decode(uint64_t raw, struct lb_calendar_param *param)
 {
     param->table = raw >> 24;
     param->bits = raw >> 16;
-    param->xor = raw;
+    param->xor_value = raw;
     return raw >> 32 == 0 && param->bits <= LB_CALENDAR_MAX_BITS
            && param->table != 255;
 }

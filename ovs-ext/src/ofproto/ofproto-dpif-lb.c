@@ -87,7 +87,7 @@ ofproto_lb_group_construct(const struct ofgroup *group, bool supported,
 
     lb_calendar_param_decode(group->props.selection_method_param, &param);
     *calendar = xmalloc(lb_calendar_size(param.bits));
-    lb_calendar_init(*calendar, param.bits, param.xor, members);
+    lb_calendar_init(*calendar, param.bits, param.xor_value, members);
     return 0;
 }
 

@@ -73,14 +73,15 @@ struct ovs_key_lb {
 struct lb_calendar_param {
     uint8_t table;              /* The table to continue in. */
     uint8_t bits;               /* 0 to LB_CALENDAR_MAX_BITS. */
-    uint16_t xor;
+    uint16_t xor_value;
 };
 
-/* Returns 'table', 'bits' and 'xor' as a 'selection_method_param'. */
+/* Returns 'table', 'bits' and 'xor_value' as a 'selection_method_param'. */
 static inline uint64_t
-lb_calendar_param(uint8_t table, uint8_t bits, uint16_t xor)
+lb_calendar_param(uint8_t table, uint8_t bits, uint16_t xor_value)
 {
-    return (uint32_t) table << 24 | (uint32_t) bits << 16 | xor;
+    return (uint32_t) table << 24 | (uint32_t) bits << 16
+           | xor_value;
 }
 
 bool lb_calendar_param_decode(uint64_t, struct lb_calendar_param *);
