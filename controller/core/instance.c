@@ -66,6 +66,7 @@ port_compare(const struct port *a, const struct port *b)
         return a->type < b->type ? -1 : 1;
     }
     switch (a->type) {
+    case PORT_NONE:
     case PORT_ANY:
     case PORT_IN:
         return 0;
@@ -82,6 +83,8 @@ char *
 port_to_string(const struct port *port)
 {
     switch (port->type) {
+    case PORT_NONE:
+        return mem_strdup("none");
     case PORT_ANY:
         return mem_strdup("any");
     case PORT_IN:

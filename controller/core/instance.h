@@ -36,6 +36,7 @@ struct interface {
 
 /* A port of a bridge. */
 enum port_type {
+    PORT_NONE,   /* One that the bridge does not have. */
     PORT_ANY,    /* Every port, where packets come in. */
     PORT_IN,     /* Where packets go out, the one that they came in through. */
     PORT_NUMBER, /* That of OpenFlow port number 'number'. */

@@ -210,7 +210,7 @@ add_pipeline__(struct rule_set *set, const struct state *state)
     rule_set_add(set, &rule);
 }
 
-/* Returns the rule set of 'state' for 'bridge', which the caller must destroy.
+/* Returns the rule set of 'state' for 'bridge', which the caller must unref.
  * 'state' is free of contradictions, so that the rule set is too. */
 struct rule_set *
 rule_set_build(const struct state *state, const struct bridge *bridge)

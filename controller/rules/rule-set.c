@@ -11,14 +11,27 @@
 struct rule_set *
 rule_set_create(void)
 {
-    return mem_zalloc(sizeof(struct rule_set));
+    struct rule_set *set = mem_zalloc(sizeof *set);
+
+    set->n_refs = 1;
+    return set;
 }
 
-/* Destroys 'set', which may be NULL. */
-void
-rule_set_destroy(struct rule_set *set)
+/* Returns another reference to 'set', which must be sealed. */
+const struct rule_set *
+rule_set_ref(const struct rule_set *set)
 {
-    if (set) {
+    ((struct rule_set *) set)->n_refs++;
+    return set;
+}
+
+/* Releases a reference to 'set', which may be NULL. */
+void
+rule_set_unref(const struct rule_set *set_)
+{
+    struct rule_set *set = (struct rule_set *) set_;
+
+    if (set && !--set->n_refs) {
         for (size_t i = 0; i < set->n; i++) {
             if (set->rules[i].kind == RULE_CALENDAR) {
                 calendar_unref(set->rules[i].calendar.calendar);

@@ -6,7 +6,7 @@
 /* Rule sets: everything that a data plane is to hold.
  *
  * A rule set is filled with rule_set_add(), then closed with rule_set_seal(),
- * and constant from there on.  rule_set_build() makes the one of a state; it
+ * and constant from there on; it is shared by counting references.  rule_set_build() makes the one of a state; it
  * is a function of the state alone. */
 
 #include <stddef.h>
@@ -14,13 +14,15 @@
 #include "controller/rules/rule.h"
 
 struct rule_set {
-    struct rule *rules; /* Sorted by rule_compare() once sealed. */
+    unsigned int n_refs; /* Of rule_set_ref(). */
+    struct rule *rules;  /* Sorted by rule_compare() once sealed. */
     size_t n;
     size_t allocated;
 };
 
 struct rule_set *rule_set_create(void);
-void rule_set_destroy(struct rule_set *);
+const struct rule_set *rule_set_ref(const struct rule_set *);
+void rule_set_unref(const struct rule_set *);
 void rule_set_add(struct rule_set *, const struct rule *);
 char *rule_set_seal(struct rule_set *);
 

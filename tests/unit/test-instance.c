@@ -202,21 +202,22 @@ test_other_instance(void **state)
 static void
 test_ports(void **state)
 {
-    const struct port ports[] = { { .type = PORT_ANY },
+    const struct port ports[] = { { .type = PORT_NONE },
+                                  { .type = PORT_ANY },
                                   { .type = PORT_IN },
                                   { .type = PORT_NUMBER, .number = 1 },
                                   { .type = PORT_NUMBER, .number = 10 },
                                   { .type = PORT_NAME, .name = "a" },
                                   { .type = PORT_NAME, .name = "b" } };
-    const char *names[] = { "any", "in_port", "1", "10", "a", "b" };
+    const char *names[] = { "none", "any", "in_port", "1", "10", "a", "b" };
 
     (void) state;
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 7; i++) {
         char *s = port_to_string(&ports[i]);
 
         assert_string_equal(s, names[i]);
         free(s);
-        for (size_t j = 0; j < 6; j++) {
+        for (size_t j = 0; j < 7; j++) {
             int cmp = port_compare(&ports[i], &ports[j]);
 
             assert_int_equal((cmp > 0) - (cmp < 0), (i > j) - (i < j));

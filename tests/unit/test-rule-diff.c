@@ -473,8 +473,8 @@ run_any(uint64_t seed, bool stable, int rounds)
             n_done++;
         }
         rule_diff_destroy(&diff);
-        rule_set_destroy(old);
-        rule_set_destroy(new);
+        rule_set_unref(old);
+        rule_set_unref(new);
     }
     assert_true(n_done > rounds / 20);
     assert_true(stable ? !n_refused : n_refused > rounds / 20);
@@ -511,8 +511,8 @@ test_no_change(void **state)
         unit_assert_error(rule_diff_compute(&diff, a, b), NULL);
         assert_int_equal(diff.n, 0);
         rule_diff_destroy(&diff);
-        rule_set_destroy(a);
-        rule_set_destroy(b);
+        rule_set_unref(a);
+        rule_set_unref(b);
     }
 }
 
@@ -557,8 +557,8 @@ test_epoch_change(void **state)
     assert_int_equal(diff.steps[3].rule->epoch.epoch, 2);
     assert_true(diff.steps[3].replaces);
     rule_diff_destroy(&diff);
-    rule_set_destroy(sets[0]);
-    rule_set_destroy(sets[1]);
+    rule_set_unref(sets[0]);
+    rule_set_unref(sets[1]);
 }
 
 /* A calendar that no epoch refers to may be written over. */
@@ -583,8 +583,8 @@ test_unreferenced_calendar(void **state)
     assert_int_equal(diff.n, 1);
     assert_true(diff.steps[0].replaces);
     rule_diff_destroy(&diff);
-    rule_set_destroy(old);
-    rule_set_destroy(new);
+    rule_set_unref(old);
+    rule_set_unref(new);
     calendar_unref(a);
     calendar_unref(b);
 }

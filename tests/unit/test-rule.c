@@ -169,12 +169,12 @@ test_set(void **state)
     }
     rule.ports.port = 101;
     assert_null(rule_set_find(set, &rule));
-    rule_set_destroy(set);
+    rule_set_unref(set);
 
     set = rule_set_create();
     assert_null(rule_set_find(set, &rule));
-    rule_set_destroy(set);
-    rule_set_destroy(NULL);
+    rule_set_unref(set);
+    rule_set_unref(NULL);
 }
 
 /* A contradiction is found however the rules are ordered. */
@@ -191,7 +191,7 @@ test_contradiction(void **state)
     }
     unit_assert_error(rule_set_seal(set), "contradicts");
     assert_int_equal(set->n, 1);
-    rule_set_destroy(set);
+    rule_set_unref(set);
 }
 
 int

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_FLOWS_COOKIE_H
+#define EVLB_FLOWS_COOKIE_H 1
+
+/* Cookies of flows and ids of groups: what they are and whose.
+ *
+ * A flow's cookie, in hexadecimal:
+ *
+ *      63        48 47     40 39     32 31           16 15            0
+ *     +------------+---------+---------+---------------+---------------+
+ *     |    4c42    |  kind   | verdict |     owner     |    detail     |
+ *     +------------+---------+---------+---------------+---------------+
+ *
+ *     4c42     "LB": the flow is ours.  No other flow is ever touched.
+ *     kind     the kind of the rule that it belongs to (RULE_COOKIE_*)
+ *     verdict  what becomes of the packet (VERDICT_*): 00 if it goes on, else
+ *              the reason why it is dropped or answered
+ *     owner    the instance, or f000 + the interface, or ffff
+ *     detail   the epoch of an epoch's flow, the member of a member's, else 0
+ *
+ * A group's id, in hexadecimal:
+ *
+ *      31  28 27                16 15                0
+ *     +------+--------------------+------------------+
+ *     |  e   |      instance      |      epoch       |
+ *     +------+--------------------+------------------+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/rules/rule.h"
+
+#define COOKIE_MAGIC UINT64_C(0x4c42000000000000)
+#define COOKIE_MASK UINT64_C(0xffff000000000000)
+
+/* What becomes of a packet.
+ *
+ *         VERDICT       value  name */
+#define VERDICTS                                          \
+    VERDICT(PASS, 0x00, "pass")                           \
+    /* Accepted, counted apart. */                        \
+    VERDICT(HOST, 0x01, "host")                           \
+    VERDICT(L2_NORMAL, 0x02, "l2_normal")                 \
+    VERDICT(ARP_REPLY, 0x03, "arp_reply")                 \
+    VERDICT(ICMPV4_ECHO, 0x04, "icmpv4_echo_reply")       \
+    VERDICT(ICMPV6_ECHO, 0x05, "icmpv6_echo_reply")       \
+    VERDICT(RX_V2, 0x06, "rx_v2")                         \
+    VERDICT(RX_V3, 0x07, "rx_v3")                         \
+    VERDICT(LATE, 0x08, "late")                           \
+    /* Dropped, in the order of the tables. */            \
+    VERDICT(L2_DROP, 0x10, "l2_dst_drop")                 \
+    VERDICT(PARSEFAIL, 0x11, "parsefail")                 \
+    VERDICT(NOTIP, 0x12, "notip")                         \
+    VERDICT(BADIP, 0x13, "l2_iface_drop_badip")           \
+    VERDICT(ARP_OTHER, 0x14, "arp_unhandled")             \
+    VERDICT(ICMPV4_OTHER, 0x15, "icmpv4_unhandled")       \
+    VERDICT(ICMPV6_OTHER, 0x16, "icmpv6_unhandled")       \
+    VERDICT(NOT_UDP, 0x20, "not_udp")                     \
+    VERDICT(BLOCKED_SRC, 0x21, "blocked_src")             \
+    VERDICT(FRAGMENT, 0x22, "fragment")                   \
+    VERDICT(NO_UDPLB_HDR, 0x23, "no_udplb_hdr")           \
+    VERDICT(EPOCH_ASSIGN_MISS, 0x30, "epoch_assign_miss") \
+    VERDICT(LATE_DROP, 0x31, "late_drop")                 \
+    VERDICT(LB_CALENDAR_MISS, 0x32, "lb_calendar_miss")   \
+    VERDICT(MBR_INFO_MISS, 0x33, "mbr_info_miss")         \
+    VERDICT(NO_PORT, 0x34, "no_port")                     \
+    /* Dropped in TABLE_HEADER: + enum lb_status. */      \
+    VERDICT(HEADER, 0x40, "header")
+
+enum verdict {
+#define VERDICT(NAME, VALUE, TEXT) VERDICT_##NAME = VALUE,
+    VERDICTS
+#undef VERDICT
+};
+
+/* Owners that are no instance. */
+#define OWNER_IFACE 0xf000 /* + the interface. */
+#define OWNER_ALL 0xffff
+
+struct cookie {
+    enum rule_kind kind;
+    uint8_t verdict; /* VERDICT_*, or VERDICT_HEADER + status. */
+    uint16_t owner;
+    uint16_t detail;
+};
+
+uint64_t cookie_encode(const struct cookie *);
+bool cookie_decode(uint64_t, struct cookie *);
+char *cookie_to_string(const struct cookie *);
+bool cookie_refers_to_epoch(const struct cookie *, uint16_t instance,
+                            uint16_t epoch);
+
+uint32_t group_id_encode(uint16_t instance, uint16_t epoch);
+bool group_id_decode(uint32_t, uint16_t *instance, uint16_t *epoch);
+
+#endif /* cookie.h */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Table 8: how a packet gets to its member. */
+
+#include <openvswitch/lb.h>
+#include <openvswitch/ofp-actions.h>
+
+#include "flows/draft.h"
+#include "flows/stages.h"
+
+void
+member_add_instance(const struct rule_instance *rule, struct flows *flows)
+{
+    struct draft d;
+
+    draft_init(&d, RULE_INSTANCE, TABLE_MEMBER, PRIORITY_HIGH,
+               VERDICT_LB_CALENDAR_MISS);
+    draft_match_instance(&d, rule->instance);
+    draft_match(&d, MFF_LB_STATUS, LB_NO_SLOT, UINT64_MAX);
+    draft_commit(&d, flows);
+
+    draft_init(&d, RULE_INSTANCE, TABLE_MEMBER, PRIORITY_MISS,
+               VERDICT_MBR_INFO_MISS);
+    draft_match_instance(&d, rule->instance);
+    draft_commit(&d, flows);
+}
+
+static void
+add_forward__(struct draft *d, const struct rule_member *rule)
+{
+    struct ofpact_lb_forward *forward = ofpact_put_LB_FORWARD(&d->actions);
+
+    forward->eth_src = draft_eth_addr(&rule->src_mac);
+    forward->eth_dst = draft_eth_addr(&rule->mac);
+    forward->ip_src = rule->address;
+    forward->ip_dst = rule->ip;
+    forward->base = rule->base;
+    forward->bits = rule->bits;
+    forward->keep = rule->keep;
+}
+
+void
+member_add_member(const struct rule_member *rule, struct flows *flows)
+{
+    bool has_port = rule->egress.type != PORT_NONE;
+    struct draft d;
+
+    draft_init(&d, RULE_MEMBER, TABLE_MEMBER, PRIORITY_MEDIUM,
+               has_port ? VERDICT_PASS : VERDICT_NO_PORT);
+    d.cookie.detail = rule->member;
+    draft_match_instance(&d, rule->instance);
+    draft_match_vlan(&d, rule->vlan);
+    draft_match_ip_dst(&d, &rule->address);
+    draft_match(&d, MFF_LB_MEMBER, rule->member, UINT64_MAX);
+    if (has_port) {
+        add_forward__(&d, rule);
+        draft_output(&d, rule->egress.type == PORT_IN ? DRAFT_IN_PORT
+                                                      : rule->egress.number);
+    }
+    draft_commit(&d, flows);
+}

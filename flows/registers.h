@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_FLOWS_REGISTERS_H
+#define EVLB_FLOWS_REGISTERS_H 1
+
+/* The OpenFlow registers that the tables use.
+ *
+ * What a register holds when a packet recirculates is part of the cached flows
+ * behind it, so everything that is not needed there any more is set to 0
+ * before lb_parse: the interface is (its VLAN is matched again in the end),
+ * the instance is not. */
+
+#define REG_IFACE \
+    0                  /* Interface id, from TABLE_CLASSIFY to
+                                 * TABLE_PARSE. */
+#define REG_INSTANCE 1 /* Instance id, from TABLE_L3 on. */
+
+#endif /* registers.h */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_FLOWS_TABLES_H
+#define EVLB_FLOWS_TABLES_H 1
+
+/* The OpenFlow tables, in the order in which a packet meets them.
+ *
+ *     0 classify -> 1 l2 -> 2 l3 -> 3 local -> 4 source -> 5 parse
+ *                                                            |
+ *         .------------------ recirculation -----------------'
+ *         v
+ *     6 header -> 32+instance epoch -> group: calendar
+ *                                         |
+ *         .------ recirculation ----------'
+ *         v
+ *     8 member */
+
+#include <stdint.h>
+
+enum table {
+    TABLE_CLASSIFY = 0, /* Port, VLAN -> interface. */
+    TABLE_L2 = 1,       /* Ethernet destination. */
+    TABLE_L3 = 2,       /* IP destination -> instance. */
+    TABLE_LOCAL = 3,    /* What the switch answers by itself. */
+    TABLE_SOURCE = 4,   /* Senders. */
+    TABLE_PARSE = 5,    /* Fragments, UDP ports, lb_parse. */
+    TABLE_HEADER = 6,   /* Faults of the header. */
+    TABLE_MEMBER = 8,   /* lb_forward. */
+    TABLE_EPOCH = 32    /* + instance: tick -> calendar. */
+};
+
+/* One table for each instance, because prefix lookup is optimized per table:
+ * in a shared one, other instances' prefixes would make more cached flows of
+ * this one's ticks. */
+static inline uint8_t
+table_epoch(uint16_t instance)
+{
+    return (uint8_t) (TABLE_EPOCH + instance);
+}
+
+#endif /* tables.h */
