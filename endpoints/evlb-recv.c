@@ -124,7 +124,7 @@ run_packets(struct run *run)
 {
     char *error = NULL;
     int64_t drain_end;
-    size_t n = 1;
+    size_t n;
 
     run->now = run->first = run->last = clock_mono();
     run->next_progress = run->now + NS_PER_S;
@@ -133,6 +133,7 @@ run_packets(struct run *run)
     }
 
     drain_end = run->now + MAX_DRAIN;
+    n = 1;
     while (!error && n && packets_left(run) && run->now < drain_end) {
         error = run_once(run, 0, &n);
     }

@@ -15,3 +15,50 @@ evlb-recv_SRCS := endpoints/evlb-recv.c endpoints/intake.c \
 	endpoints/ranges.c endpoints/reassembly.c endpoints/receiver.c \
 	endpoints/recv-config.c endpoints/recv-log.c endpoints/recv-report.c \
 	$(endpoints_COMMON)
+
+# Unit tests that let allocations fail by their number.
+endpoints_WRAP := -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
+
+UNIT_TESTS += test-wire
+test-wire_SRCS := tests/unit/test-wire.c endpoints/wire.c
+
+UNIT_TESTS += test-payload
+test-payload_SRCS := tests/unit/test-payload.c endpoints/payload.c
+
+UNIT_TESTS += test-ranges
+test-ranges_SRCS := tests/unit/test-ranges.c endpoints/ranges.c
+test-ranges_LIBS := $(endpoints_WRAP)
+
+UNIT_TESTS += test-reassembly
+test-reassembly_SRCS := tests/unit/test-reassembly.c endpoints/payload.c \
+	endpoints/ranges.c endpoints/reassembly.c
+test-reassembly_LIBS := $(endpoints_WRAP)
+
+UNIT_TESTS += test-intake
+test-intake_SRCS := tests/unit/test-intake.c endpoints/intake.c \
+	endpoints/payload.c endpoints/ranges.c endpoints/reassembly.c \
+	endpoints/wire.c
+test-intake_LIBS := $(endpoints_WRAP)
+
+UNIT_TESTS += test-plan
+test-plan_SRCS := tests/unit/test-plan.c endpoints/pacer.c endpoints/payload.c \
+	endpoints/plan.c
+
+UNIT_TESTS += test-options
+test-options_SRCS := tests/unit/test-options.c endpoints/address.c \
+	endpoints/json.c endpoints/options.c endpoints/recv-config.c \
+	endpoints/send-config.c endpoints/util.c
+
+FUZZERS += fuzz-reassembly
+fuzz-reassembly_SRCS := tests/fuzz/fuzz-reassembly.c endpoints/intake.c \
+	endpoints/payload.c endpoints/ranges.c endpoints/reassembly.c \
+	endpoints/wire.c
+fuzz-reassembly_SEEDS := tests/fuzz/seeds/reassembly
+
+CHECK_SUITES += endpoints
+endpoints_CMD := $(PYTEST) tests/integration/test_endpoints.py
+endpoints_FORMAT := pytest
+endpoints_TIMEOUT := 300
+endpoints_DEPS := build/bin/evlb-send build/bin/evlb-recv
+
+MANS += man/evlb-send.1 man/evlb-recv.1

@@ -78,17 +78,21 @@ payload_check(uint64_t seed, uint32_t offset, const void *data, size_t size)
     return true;
 }
 
-/* One bit at a time, for processors without an instruction for it. */
-static uint32_t
-crc32c_bitwise(uint32_t crc, const uint8_t *p, size_t size)
+/* The same as payload_crc32c(), one bit at a time, for processors that have no
+ * instruction for it. */
+uint32_t
+payload_crc32c_bitwise(const void *data, size_t size)
 {
+    const uint8_t *p = data;
+    uint32_t crc = UINT32_MAX;
+
     for (; size; p++, size--) {
         crc ^= *p;
         for (int i = 0; i < 8; i++) {
             crc = (crc >> 1) ^ (crc & 1 ? CRC32C_REVERSED : 0);
         }
     }
-    return crc;
+    return ~crc;
 }
 
 #if defined __x86_64__
@@ -120,5 +124,5 @@ payload_crc32c(const void *data, size_t size)
         return ~crc32c_sse42(UINT32_MAX, data, size);
     }
 #endif
-    return ~crc32c_bitwise(UINT32_MAX, data, size);
+    return payload_crc32c_bitwise(data, size);
 }

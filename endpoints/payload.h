@@ -30,5 +30,6 @@ void payload_fill(uint64_t seed, uint32_t offset, void *, size_t);
 bool payload_check(uint64_t seed, uint32_t offset, const void *, size_t);
 
 uint32_t payload_crc32c(const void *, size_t);
+uint32_t payload_crc32c_bitwise(const void *, size_t);
 
 #endif /* endpoints/payload.h */
