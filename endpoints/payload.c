@@ -36,22 +36,48 @@ stream_word(uint64_t seed, uint64_t k)
     return htobe64(payload_mix(seed + (k + 1) * GOLDEN_GAMMA));
 }
 
+/* A part of an event's data: bytes of one word before the first whole word,
+ * whole words, and bytes of one word after them. */
+struct part {
+    uint64_t k;     /* Word that the part starts in. */
+    size_t skip;    /* Bytes of that word before the part. */
+    size_t head;    /* Bytes until the first whole word. */
+    size_t n_words; /* Whole words. */
+    size_t tail;    /* Bytes after the last whole word. */
+};
+
+static struct part
+part_of(uint32_t offset, size_t size)
+{
+    struct part part = { .k = offset / WORD, .skip = offset % WORD };
+
+    part.head = part.skip ? WORD - part.skip : 0;
+    part.head = part.head < size ? part.head : size;
+    part.n_words = (size - part.head) / WORD;
+    part.tail = (size - part.head) % WORD;
+    return part;
+}
+
 /* Writes to 'data' the 'size' bytes at 'offset' of the event with 'seed'. */
 void
 payload_fill(uint64_t seed, uint32_t offset, void *data, size_t size)
 {
-    uint64_t k = offset / WORD;
-    size_t skip = offset % WORD;
+    struct part part = part_of(offset, size);
+    uint64_t word, k = part.k;
     uint8_t *p = data;
 
-    while (size) {
-        uint64_t word = stream_word(seed, k++);
-        size_t n = WORD - skip < size ? WORD - skip : size;
-
-        memcpy(p, (const uint8_t *) &word + skip, n);
-        p += n;
-        size -= n;
-        skip = 0;
+    if (part.head) {
+        word = stream_word(seed, k++);
+        memcpy(p, (const uint8_t *) &word + part.skip, part.head);
+        p += part.head;
+    }
+    for (size_t i = 0; i < part.n_words; i++, p += WORD) {
+        word = stream_word(seed, k++);
+        memcpy(p, &word, WORD);
+    }
+    if (part.tail) {
+        word = stream_word(seed, k);
+        memcpy(p, &word, part.tail);
     }
 }
 
@@ -60,22 +86,23 @@ payload_fill(uint64_t seed, uint32_t offset, void *data, size_t size)
 bool
 payload_check(uint64_t seed, uint32_t offset, const void *data, size_t size)
 {
-    uint64_t k = offset / WORD;
-    size_t skip = offset % WORD;
+    struct part part = part_of(offset, size);
+    uint64_t word, there, wrong = 0, k = part.k;
     const uint8_t *p = data;
 
-    while (size) {
-        uint64_t word = stream_word(seed, k++);
-        size_t n = WORD - skip < size ? WORD - skip : size;
-
-        if (memcmp(p, (const uint8_t *) &word + skip, n)) {
+    if (part.head) {
+        word = stream_word(seed, k++);
+        if (memcmp(p, (const uint8_t *) &word + part.skip, part.head)) {
             return false;
         }
-        p += n;
-        size -= n;
-        skip = 0;
+        p += part.head;
     }
-    return true;
+    for (size_t i = 0; i < part.n_words; i++, p += WORD) {
+        memcpy(&there, p, WORD);
+        wrong |= there ^ stream_word(seed, k++);
+    }
+    word = stream_word(seed, k);
+    return !wrong && !memcmp(p, &word, part.tail);
 }
 
 /* The same as payload_crc32c(), one bit at a time, for processors that have no
