@@ -8,6 +8,24 @@ core_SRCS := controller/core/addr.c controller/core/calendar.c \
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 	controller/rules/rule-diff.c controller/rules/rule-set.c
 
+flows_SRCS := flows/calendar.c flows/cookie.c flows/draft.c flows/entry.c \
+	flows/epoch.c flows/flows.c flows/header.c flows/l2.c flows/l3.c \
+	flows/local.c flows/member.c flows/parse.c flows/readback.c \
+	flows/source.c
+ovs_SRCS := controller/target/ovs/address.c controller/target/ovs/change.c \
+	controller/target/ovs/ports.c controller/target/ovs/readback.c \
+	controller/target/ovs/server.c controller/target/ovs/session.c
+config_SRCS := controller/config.c controller/config-bridge.c \
+	controller/config-instance.c controller/config-member.c \
+	controller/config-reader.c controller/config-values.c
+
+PROGRAMS += evlbd
+evlbd_SRCS := controller/evlbd.c controller/epoch-log.c controller/log.c \
+	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
+evlbd_PKGS := libevent_core libconfig
+evlbd_OVS := yes
+evlbd_DIR := sbin
+
 UNIT_TESTS += test-prefix
 test-prefix_SRCS := tests/unit/test-prefix.c controller/core/prefix.c
 

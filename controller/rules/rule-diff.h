@@ -39,7 +39,7 @@ struct rule_step {
     const struct rule *rule; /* Of the new set for RULE_UPSERT, of the old
                                  * one for RULE_DELETE; NULL for a step of a
                                  * target's own. */
-    void *aux;               /* For the target. */
+    const void *aux;         /* For the target. */
 };
 
 struct rule_diff {

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_CONFIG_PARSE_H
+#define EVLB_CONFIG_PARSE_H 1
+
+/* Within the configuration: what reads which part of the file.  Each one stores
+ * errors in the reader, and leaves what it fills in a state that can be
+ * destroyed. */
+
+#include "controller/config-reader.h"
+#include "controller/core/instance.h"
+
+void
+parse_bridges(struct reader *, const config_setting_t *root, struct state *);
+void parse_interfaces(struct reader *, const config_setting_t *root,
+                      struct state *);
+void
+parse_instances(struct reader *, const config_setting_t *root, struct state *);
+void parse_members(struct reader *, const config_setting_t *instance,
+                   struct instance *);
+void parse_epochs(struct reader *, const config_setting_t *instance,
+                  struct instance *);
+
+void parse_mac(struct reader *, const config_setting_t *group,
+               const char *name, struct mac *);
+void parse_addr(struct reader *, const config_setting_t *, struct in6_addr *);
+void parse_port(struct reader *, const config_setting_t *, struct port *);
+
+#endif /* config-parse.h */

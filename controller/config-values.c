@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Addresses and ports in the configuration. */
+
+#include "controller/config-parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/core/mem.h"
+
+/* Stores in 'mac' the unicast address that the member 'name' of 'group'
+ * is. */
+void
+parse_mac(struct reader *r, const config_setting_t *group, const char *name,
+          struct mac *mac)
+{
+    static const struct mac zero;
+    const config_setting_t *setting = reader_get_setting(r, group, name);
+    const char *s = setting ? reader_to_string(r, setting) : "";
+
+    if (r->error) {
+        return;
+    }
+    if (!mac_from_string(s, mac)) {
+        reader_fail(r, setting, "\"%s\" is no MAC address", s);
+    } else if (mac_is_multicast(mac) || mac_equal(mac, &zero)) {
+        reader_fail(r, setting,
+                    "\"%s\" is not the MAC address of one "
+                    "station",
+                    s);
+    }
+}
+
+/* Stores in 'addr' the unicast address that 'setting' is. */
+void
+parse_addr(struct reader *r, const config_setting_t *setting,
+           struct in6_addr *addr)
+{
+    const char *s = reader_to_string(r, setting);
+
+    if (r->error) {
+        return;
+    }
+    if (!addr_from_string(s, addr)) {
+        reader_fail(r, setting, "\"%s\" is no IPv4 or IPv6 address", s);
+    } else if (!addr_is_unicast(addr)) {
+        reader_fail(r, setting, "\"%s\" is not the address of one host", s);
+    }
+}
+
+/* Stores in 'port' what 'setting' is: a port's name or OpenFlow number. */
+void
+parse_port(struct reader *r, const config_setting_t *setting,
+           struct port *port)
+{
+    memset(port, 0, sizeof *port);
+    if (r->error) {
+        return;
+    }
+    if (config_setting_is_number(setting)) {
+        port->type = PORT_NUMBER;
+        port->number = (uint32_t) reader_to_uint(r, setting, 1, 0xfeff);
+    } else {
+        const char *s = reader_to_string(r, setting);
+
+        port->type = PORT_NAME;
+        if (!*s || strlen(s) >= sizeof port->name) {
+            reader_fail(r, setting,
+                        "\"%s\" is no name of a port, which has 1 "
+                        "to %zu characters",
+                        s, sizeof port->name - 1);
+        }
+        snprintf(port->name, sizeof port->name, "%s", s);
+    }
+}

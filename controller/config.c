@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "controller/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/config-parse.h"
+#include "controller/config-reader.h"
+#include "controller/core/mem.h"
+#include "controller/target/ovs/address.h"
+
+/* Destroys 'config', which may be NULL. */
+void
+evlb_config_destroy(struct evlb_config *config)
+{
+    if (config) {
+        for (size_t i = 0; i < config->n_listen; i++) {
+            free(config->listen[i]);
+        }
+        free(config->listen);
+        state_destroy(&config->state);
+        free(config->file);
+        free(config);
+    }
+}
+
+/* Checks one address that switches connect to. */
+static void
+check_listen__(struct reader *r, const config_setting_t *setting,
+               bool allow_plain)
+{
+    const char *s = reader_to_string(r, setting);
+    struct listen_address address;
+    char *error;
+
+    if (r->error) {
+        return;
+    }
+    error = listen_address_parse(s, &address);
+    if (error) {
+        reader_fail(r, setting, "%s", error);
+        free(error);
+    } else if (!allow_plain && !listen_address_is_local(&address)) {
+        reader_fail(r, setting,
+                    "\"%s\" can be reached from other hosts, "
+                    "without encryption; set openflow.allow_plain = true if "
+                    "that is meant",
+                    s);
+    }
+}
+
+static void
+parse_openflow__(struct reader *r, const config_setting_t *root,
+                 struct evlb_config *config)
+{
+    static const char *const names[] = { "listen", "allow_plain", NULL };
+    const config_setting_t *group =
+        config_setting_get_member(root, "openflow");
+    const config_setting_t *listen = NULL;
+    bool allow_plain = false;
+
+    if (group) {
+        reader_check_names(r, group, names);
+        listen = reader_find_list(r, group, "listen");
+        allow_plain = reader_find_bool(r, group, "allow_plain", false);
+    }
+    if (!listen) {
+        config->listen = mem_zalloc(sizeof *config->listen);
+        config->listen[config->n_listen++] = mem_strdup("tcp:127.0.0.1");
+        return;
+    }
+
+    config->listen =
+        mem_zalloc(reader_length(listen) * sizeof *config->listen);
+    for (size_t i = 0; i < reader_length(listen); i++) {
+        const config_setting_t *s =
+            config_setting_get_elem(listen, (unsigned int) i);
+
+        check_listen__(r, s, allow_plain);
+        config->listen[config->n_listen++] =
+            mem_strdup(reader_to_string(r, s));
+    }
+}
+
+static void
+parse_root__(struct reader *r, const config_setting_t *root,
+             struct evlb_config *config)
+{
+    static const char *const names[] = { "openflow",   "l2_miss",   "bridges",
+                                         "interfaces", "instances", NULL };
+    static const char *const l2_misses[] = { "drop", "normal", NULL };
+
+    reader_check_names(r, root, names);
+    parse_openflow__(r, root, config);
+    config->state.l2_normal =
+        reader_find_choice(r, root, "l2_miss", l2_misses, 1);
+    parse_bridges(r, root, &config->state);
+    parse_interfaces(r, root, &config->state);
+    parse_instances(r, root, &config->state);
+}
+
+/* Reads 'cf' from 'file'. */
+static char *
+read__(config_t *cf, const char *file)
+{
+    if (config_read_file(cf, file)) {
+        return NULL;
+    }
+    if (config_error_type(cf) == CONFIG_ERR_FILE_IO) {
+        return mem_printf("%s: cannot be read", file);
+    }
+    return mem_printf("%s:%d: %s",
+                      config_error_file(cf) ? config_error_file(cf) : file,
+                      config_error_line(cf), config_error_text(cf));
+}
+
+/* Reads and checks the configuration in 'file'.
+ *
+ * Returns NULL and stores the configuration in '*configp', which the caller
+ * must destroy, or returns an error that says where it is, which the caller
+ * must free. */
+char *
+evlb_config_load(const char *file, struct evlb_config **configp)
+{
+    struct evlb_config *config = mem_zalloc(sizeof *config);
+    struct reader r = { .file = file };
+    config_t cf;
+
+    config->file = mem_strdup(file);
+    state_init(&config->state);
+    config_init(&cf);
+    r.error = read__(&cf, file);
+    if (!r.error) {
+        parse_root__(&r, config_root_setting(&cf), config);
+    }
+    config_destroy(&cf);
+
+    if (r.error) {
+        evlb_config_destroy(config);
+        config = NULL;
+    }
+    *configp = config;
+    return r.error;
+}
+
+/* Checks whether 'new' may take the place of 'old' in service.  Returns NULL
+ * if it may, or the reason why not, which the caller must free. */
+char *
+evlb_config_check_successor(const struct evlb_config *old,
+                            const struct evlb_config *new)
+{
+    int line = 0;
+    char *reason = state_check_successor(&old->state, &new->state, &line);
+    char *error;
+
+    if (!reason) {
+        return NULL;
+    }
+    error = mem_printf("%s:%d: %s", new->file, line, reason);
+    free(reason);
+    return error;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "controller/target/ovs/readback.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <config.h>
+#include <openvswitch/util.h>
+
+#include "controller/core/mem.h"
+#include "controller/rules/rule-diff.h"
+#include "controller/rules/rule-set.h"
+
+struct readback_node {
+    struct hmap_node node; /* In struct readback's 'index'. */
+    const struct flows_entry *entry;
+    bool claimed; /* Is there a rule for its place? */
+};
+
+/* Returns an empty readback, whose 'flows' the caller fills. */
+struct readback *
+readback_create(void)
+{
+    struct readback *rb = mem_zalloc(sizeof *rb);
+
+    flows_init(&rb->flows);
+    hmap_init(&rb->index);
+    return rb;
+}
+
+/* Destroys 'rb', which may be NULL. */
+void
+readback_destroy(struct readback *rb)
+{
+    if (rb) {
+        flows_destroy(&rb->flows);
+        hmap_destroy(&rb->index);
+        free(rb->nodes);
+        free(rb);
+    }
+}
+
+static struct readback_node *
+find__(const struct readback *rb, const struct flows_entry *entry)
+{
+    struct readback_node *node;
+
+    HMAP_FOR_EACH_WITH_HASH (node, node, flows_entry_hash(entry), &rb->index) {
+        if (flows_entry_same_place(node->entry, entry)) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+/* Ends the filling of 'rb->flows'. */
+void
+readback_seal(struct readback *rb)
+{
+    rb->nodes = mem_zalloc(rb->flows.n * sizeof *rb->nodes);
+    for (size_t i = 0; i < rb->flows.n; i++) {
+        struct readback_node *node = &rb->nodes[i];
+
+        node->entry = &rb->flows.entries[i];
+        hmap_insert(&rb->index, &node->node, flows_entry_hash(node->entry));
+    }
+}
+
+/* Claims the places of 'rule''s entries.  Returns true if all of them are
+ * there, as they should be. */
+static bool
+claim__(struct readback *rb, const struct rule *rule)
+{
+    struct flows flows;
+    bool installed = true;
+
+    flows_init(&flows);
+    flows_encode(rule, &flows);
+    for (size_t i = 0; i < flows.n; i++) {
+        struct readback_node *node = find__(rb, &flows.entries[i]);
+
+        if (node) {
+            node->claimed = true;
+        }
+        if (!node || !flows_entry_equal(node->entry, &flows.entries[i])) {
+            installed = false;
+        }
+    }
+    flows_destroy(&flows);
+    return installed;
+}
+
+/* Compares what sealed 'rb' read with 'desired'.  Returns those of 'desired''s rules that are installed in full,
+ * which the caller must unref. */
+struct rule_set *
+readback_compare(struct readback *rb, const struct rule_set *desired)
+{
+    struct rule_set *installed = rule_set_create();
+
+    for (size_t i = 0; i < rb->flows.n; i++) {
+        rb->nodes[i].claimed = false;
+    }
+    for (size_t i = 0; i < desired->n; i++) {
+        if (claim__(rb, &desired->rules[i])) {
+            rule_set_add(installed, &desired->rules[i]);
+        }
+    }
+    free(rule_set_seal(installed));
+    return installed;
+}
+
+/* Returns true if a flow that was read sends packets to the calendar of
+ * 'epoch' of 'instance'. */
+static bool
+is_connected__(const struct readback *rb, uint16_t instance, uint16_t epoch)
+{
+    for (size_t i = 0; i < rb->flows.n; i++) {
+        if (cookie_refers_to_epoch(&rb->flows.entries[i].cookie, instance,
+                                   epoch)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* If 'step' inserts a calendar where the switch has another one, marks it as
+ * one that replaces it, or returns an error if that one is connected. */
+static char *
+check_calendar__(const struct readback *rb, struct rule_step *step)
+{
+    const struct rule_calendar *calendar = &step->rule->calendar;
+    struct flows flows;
+
+    flows_init(&flows);
+    flows_encode(step->rule, &flows);
+    step->replaces = find__(rb, &flows.entries[0]) != NULL;
+    flows_destroy(&flows);
+
+    if (step->replaces
+        && is_connected__(rb, calendar->instance, calendar->epoch)) {
+        return mem_printf("instance %" PRIu16 ": epoch %" PRIu16
+                          " stands in the "
+                          "switch with another calendar, which cannot change: "
+                          "give the epoch another id",
+                          calendar->instance, calendar->epoch);
+    }
+    return NULL;
+}
+
+/* Completes 'diff', the steps from readback_compare()'s set to the desired
+ * one: adds steps that delete strays, and checks calendars.  The steps refer
+ * to 'rb'.  Returns NULL or an error, which the caller must free. */
+char *
+readback_finish_diff(const struct readback *rb, struct rule_diff *diff)
+{
+    for (size_t i = 0; i < diff->n; i++) {
+        struct rule_step *step = &diff->steps[i];
+
+        if (step->op == RULE_UPSERT && step->kind == RULE_CALENDAR) {
+            char *error = check_calendar__(rb, step);
+
+            if (error) {
+                return error;
+            }
+        }
+    }
+
+    for (size_t i = 0; i < rb->flows.n; i++) {
+        const struct flows_entry *entry = &rb->flows.entries[i];
+        struct rule_step step = { .op = RULE_DELETE,
+                                  .kind = entry->cookie.kind,
+                                  .depth = entry->depth,
+                                  .aux = entry };
+
+        if (!rb->nodes[i].claimed) {
+            rule_diff_add(diff, &step);
+        }
+    }
+    rule_diff_sort(diff);
+    return NULL;
+}

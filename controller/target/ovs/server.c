@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "controller/target/ovs/server.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+
+#include <config.h>
+#include <openvswitch/list.h>
+#include <openvswitch/ofp-msgs.h>
+#include <openvswitch/ofpbuf.h>
+#include <openvswitch/vlog.h>
+
+#include "controller/core/addr.h"
+#include "controller/core/mem.h"
+#include "controller/rules/rule-set.h"
+#include "controller/target/ovs/address.h"
+#include "controller/target/ovs/session.h"
+
+VLOG_DEFINE_THIS_MODULE(evlb_server);
+
+/* No more is taken from a peer than one message of the longest kind, and no
+ * more is put into the output before it has read some. */
+#define INPUT_MAX (2 * 65536)
+#define OUTPUT_MAX (1024 * 1024)
+
+/* How long a connection that is over may take for its last words. */
+#define CLOSE_MS 1000
+
+struct ovs_switch {
+    struct ovs_list node; /* In struct ovs_server's 'switches'. */
+    uint64_t datapath_id;
+    char *name;
+    const struct rule_set *rules;  /* What it should hold. */
+    struct connection *connection; /* Or NULL. */
+};
+
+struct connection {
+    struct ovs_list node; /* In struct ovs_server's 'connections'. */
+    struct ovs_server *server;
+    struct ovs_switch *sw; /* Once it is known, or NULL. */
+    struct bufferevent *bev;
+    struct event *timer;
+    char *peer;
+    struct session *session; /* NULL if only last words are left. */
+};
+
+struct listener {
+    struct ovs_list node; /* In struct ovs_server's 'listeners'. */
+    struct ovs_server *server;
+    struct evconnlistener *evl;
+    char *address;
+    char *path; /* Of a Unix socket, or NULL. */
+};
+
+struct ovs_server {
+    struct event_base *base;
+    ovs_server_committed_cb *committed;
+    void *aux;
+    struct ovs_list listeners;
+    struct ovs_list connections;
+    size_t n_connections;
+    struct ovs_list switches;
+};
+
+static int64_t
+now_ms__(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t) ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Connections. */
+
+static void
+connection_destroy__(struct connection *c)
+{
+    if (c->sw) {
+        c->sw->connection = NULL;
+    }
+    session_destroy(c->session);
+    event_free(c->timer);
+    bufferevent_free(c->bev);
+    ovs_list_remove(&c->node);
+    c->server->n_connections--;
+    free(c->peer);
+    free(c);
+}
+
+static void
+set_timer__(struct connection *c, int64_t ms)
+{
+    struct timeval tv;
+
+    ms = ms > 0 ? ms : 0;
+    tv.tv_sec = ms / 1000;
+    tv.tv_usec = ms % 1000 * 1000;
+    event_add(c->timer, &tv);
+}
+
+/* Moves what 'c''s session has to say to the output, as far as the peer reads
+ * it. */
+static void
+send_requests__(struct connection *c)
+{
+    struct evbuffer *output = bufferevent_get_output(c->bev);
+    struct ofpbuf *msg;
+
+    while (evbuffer_get_length(output) < OUTPUT_MAX
+           && (msg = session_pop_request(c->session))) {
+        evbuffer_add(output, msg->data, msg->size);
+        ofpbuf_delete(msg);
+    }
+}
+
+/* Ends the session of 'c' and lets the peer read its last words. */
+static void
+connection_close__(struct connection *c, const char *reason)
+{
+    VLOG_WARN("%s: connection of %s closed: %s", c->peer,
+              c->sw ? c->sw->name : "no known switch", reason);
+    if (c->sw) {
+        c->sw->connection = NULL;
+        c->sw = NULL;
+    }
+    session_destroy(c->session);
+    c->session = NULL;
+    bufferevent_disable(c->bev, EV_READ);
+    if (evbuffer_get_length(bufferevent_get_output(c->bev))) {
+        set_timer__(c, CLOSE_MS);
+    } else {
+        set_timer__(c, 0);
+    }
+}
+
+/* Sends, sets the timer, or closes, after 'c''s session was called. */
+static void
+connection_update__(struct connection *c)
+{
+    const char *error;
+
+    send_requests__(c);
+    error = session_get_error(c->session);
+    if (error) {
+        connection_close__(c, error);
+    } else {
+        set_timer__(c, session_wakeup(c->session) - now_ms__());
+    }
+}
+
+/* Takes the next whole message out of 'input'.  Returns NULL if it is not
+ * there yet, or stores an error in '*error'. */
+static struct ofp_header *
+take_message__(struct evbuffer *input, const char **error)
+{
+    struct ofp_header header;
+    struct ofp_header *msg;
+    size_t length;
+
+    if (evbuffer_copyout(input, &header, sizeof header) != sizeof header) {
+        return NULL;
+    }
+    length = ntohs(header.length);
+    if (length < sizeof header) {
+        *error = "sent a message that is shorter than its header";
+        return NULL;
+    }
+    if (evbuffer_get_length(input) < length) {
+        return NULL;
+    }
+    msg = mem_alloc(length);
+    evbuffer_remove(input, msg, length);
+    return msg;
+}
+
+static void
+read_cb__(struct bufferevent *bev, void *c_)
+{
+    struct connection *c = c_;
+    struct evbuffer *input = bufferevent_get_input(bev);
+    const char *error = NULL;
+    struct ofp_header *msg;
+
+    while (c->session && !session_get_error(c->session)
+           && (msg = take_message__(input, &error))) {
+        session_receive(c->session, msg, now_ms__());
+        send_requests__(c);
+        free(msg);
+    }
+    if (error) {
+        connection_close__(c, error);
+    } else if (c->session) {
+        connection_update__(c);
+    }
+}
+
+/* The output is empty. */
+static void
+write_cb__(struct bufferevent *bev, void *c_)
+{
+    struct connection *c = c_;
+
+    (void) bev;
+    if (c->session) {
+        send_requests__(c);
+    } else {
+        set_timer__(c, 0);
+    }
+}
+
+static void
+event_cb__(struct bufferevent *bev, short events, void *c_)
+{
+    struct connection *c = c_;
+    const char *reason = "by the peer";
+
+    (void) bev;
+    if (events & BEV_EVENT_ERROR) {
+        reason = evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR());
+    }
+    if (c->session && events & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) {
+        connection_close__(c, reason);
+    }
+    connection_destroy__(c);
+}
+
+static void
+timer_cb__(evutil_socket_t fd, short events, void *c_)
+{
+    struct connection *c = c_;
+
+    (void) fd;
+    (void) events;
+    if (!c->session) {
+        connection_destroy__(c);
+        return;
+    }
+    session_run(c->session, now_ms__());
+    connection_update__(c);
+}
+
+/* What sessions ask for. */
+
+static struct ovs_switch *
+find_switch__(const struct ovs_server *server, uint64_t datapath_id)
+{
+    struct ovs_switch *sw;
+
+    LIST_FOR_EACH (sw, node, &server->switches) {
+        if (sw->datapath_id == datapath_id) {
+            return sw;
+        }
+    }
+    return NULL;
+}
+
+static const char *
+identify__(void *c_, struct session *session, uint64_t datapath_id,
+           char **error)
+{
+    struct connection *c = c_;
+    struct ovs_switch *sw = find_switch__(c->server, datapath_id);
+
+    if (!sw) {
+        *error = mem_printf("datapath id %016" PRIx64 " is not configured",
+                            datapath_id);
+        return NULL;
+    }
+    if (sw->connection) {
+        *error = mem_printf("switch %s is connected already, from %s",
+                            sw->name, sw->connection->peer);
+        return NULL;
+    }
+    sw->connection = c;
+    c->sw = sw;
+    session_set_rules(session, sw->rules);
+    return sw->name;
+}
+
+static void
+committed__(void *c_, struct session *session, const struct rule_set *rules)
+{
+    struct connection *c = c_;
+
+    (void) session;
+    c->server->committed(c->server->aux, c->sw->datapath_id, rules);
+}
+
+/* Listeners. */
+
+/* Returns the name of the peer at 'sa', which the caller must free. */
+static char *
+peer_to_string__(const struct listener *l, const struct sockaddr *sa)
+{
+    char s[ADDR_STRLEN];
+
+    if (sa->sa_family == AF_INET) {
+        const struct sockaddr_in *sin = (const struct sockaddr_in *) sa;
+
+        evutil_inet_ntop(AF_INET, &sin->sin_addr, s, sizeof s);
+        return mem_printf("tcp:%s:%u", s, ntohs(sin->sin_port));
+    } else if (sa->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *) sa;
+
+        evutil_inet_ntop(AF_INET6, &sin6->sin6_addr, s, sizeof s);
+        return mem_printf("tcp:[%s]:%u", s, ntohs(sin6->sin6_port));
+    } else {
+        return mem_strdup(l->address);
+    }
+}
+
+static void
+accept_cb__(struct evconnlistener *evl, evutil_socket_t fd,
+            struct sockaddr *sa, int len, void *listener_)
+{
+    static const struct session_handlers handlers = { identify__,
+                                                      committed__ };
+    struct listener *l = listener_;
+    struct ovs_server *server = l->server;
+    struct connection *c;
+
+    (void) evl;
+    (void) len;
+    if (server->n_connections >= OVS_SERVER_MAX_CONNECTIONS) {
+        VLOG_WARN("%s: connection refused: there are %d already", l->address,
+                  OVS_SERVER_MAX_CONNECTIONS);
+        evutil_closesocket(fd);
+        return;
+    }
+
+    c = mem_zalloc(sizeof *c);
+    c->server = server;
+    c->peer = peer_to_string__(l, sa);
+    c->bev = bufferevent_socket_new(server->base, fd, BEV_OPT_CLOSE_ON_FREE);
+    c->timer = evtimer_new(server->base, timer_cb__, c);
+    c->session = session_create(c->peer, &handlers, c, now_ms__());
+    ovs_list_push_back(&server->connections, &c->node);
+    server->n_connections++;
+    VLOG_INFO("%s: connected", c->peer);
+
+    bufferevent_setcb(c->bev, read_cb__, write_cb__, event_cb__, c);
+    bufferevent_setwatermark(c->bev, EV_READ, sizeof(struct ofp_header),
+                             INPUT_MAX);
+    bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+    connection_update__(c);
+}
+
+static void
+listener_destroy__(struct listener *l)
+{
+    evconnlistener_free(l->evl);
+    if (l->path) {
+        unlink(l->path);
+    }
+    free(l->path);
+    free(l->address);
+    ovs_list_remove(&l->node);
+    free(l);
+}
+
+/* Makes way for a Unix socket at 'path': removes one that nobody listens on
+ * any more.  Anything else stays. */
+static void
+remove_stale_socket__(const struct listen_address *address, const char *path)
+{
+    struct stat st;
+    int fd;
+
+    if (lstat(path, &st) || !S_ISSOCK(st.st_mode)) {
+        return;
+    }
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        return;
+    }
+    if (connect(fd, (const struct sockaddr *) &address->sa, address->len)
+        && errno == ECONNREFUSED) {
+        unlink(path);
+    }
+    close(fd);
+}
+
+/* Lets switches connect to 'address', as listen_address_parse() takes it.
+ * Returns NULL if successful, or an error, which the caller must free. */
+char *
+ovs_server_listen(struct ovs_server *server, const char *address)
+{
+    struct listen_address la;
+    struct listener *l;
+    char *error = listen_address_parse(address, &la);
+
+    if (error) {
+        return error;
+    }
+
+    l = mem_zalloc(sizeof *l);
+    l->server = server;
+    l->address = mem_strdup(address);
+    if (la.sa.ss_family == AF_UNIX) {
+        l->path = mem_strdup(((struct sockaddr_un *) &la.sa)->sun_path);
+        remove_stale_socket__(&la, l->path);
+    }
+    l->evl = evconnlistener_new_bind(
+        server->base, accept_cb__, l,
+        LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 16,
+        (struct sockaddr *) &la.sa, (int) la.len);
+    if (!l->evl) {
+        error = mem_printf("%s: cannot listen: %s", address, strerror(errno));
+        free(l->path);
+        free(l->address);
+        free(l);
+        return error;
+    }
+    if (l->path) {
+        chmod(l->path, 0660);
+    }
+    ovs_list_push_back(&server->listeners, &l->node);
+    VLOG_INFO("%s: listening", address);
+    return NULL;
+}
+
+/* The server. */
+
+/* Returns a server without listeners and switches, on 'base'.  'committed' is
+ * passed 'aux'. */
+struct ovs_server *
+ovs_server_create(struct event_base *base, ovs_server_committed_cb *committed,
+                  void *aux)
+{
+    struct ovs_server *server = mem_zalloc(sizeof *server);
+
+    server->base = base;
+    server->committed = committed;
+    server->aux = aux;
+    ovs_list_init(&server->listeners);
+    ovs_list_init(&server->connections);
+    ovs_list_init(&server->switches);
+    return server;
+}
+
+static void
+switch_destroy__(struct ovs_switch *sw)
+{
+    if (sw->connection) {
+        connection_close__(sw->connection, "the switch is not configured "
+                                           "any more");
+    }
+    rule_set_unref(sw->rules);
+    free(sw->name);
+    ovs_list_remove(&sw->node);
+    free(sw);
+}
+
+/* Destroys 'server', which may be NULL.  Switches keep what they hold. */
+void
+ovs_server_destroy(struct ovs_server *server)
+{
+    struct connection *c;
+    struct ovs_switch *sw;
+    struct listener *l;
+
+    if (!server) {
+        return;
+    }
+    LIST_FOR_EACH_SAFE (l, node, &server->listeners) {
+        listener_destroy__(l);
+    }
+    LIST_FOR_EACH_SAFE (c, node, &server->connections) {
+        connection_destroy__(c);
+    }
+    LIST_FOR_EACH_SAFE (sw, node, &server->switches) {
+        switch_destroy__(sw);
+    }
+    free(server);
+}
+
+/* Makes 'rules' what the switch 'datapath_id', called 'name', should hold. */
+void
+ovs_server_set_rules(struct ovs_server *server, uint64_t datapath_id,
+                     const char *name, const struct rule_set *rules)
+{
+    struct ovs_switch *sw = find_switch__(server, datapath_id);
+
+    if (!sw) {
+        sw = mem_zalloc(sizeof *sw);
+        sw->datapath_id = datapath_id;
+        ovs_list_push_back(&server->switches, &sw->node);
+    }
+    free(sw->name);
+    sw->name = mem_strdup(name);
+    rule_set_unref(sw->rules);
+    sw->rules = rule_set_ref(rules);
+    if (sw->connection) {
+        session_set_rules(sw->connection->session, rules);
+        connection_update__(sw->connection);
+    }
+}
+
+/* Lets the switch 'datapath_id' go.  It keeps what it holds. */
+void
+ovs_server_remove(struct ovs_server *server, uint64_t datapath_id)
+{
+    struct ovs_switch *sw = find_switch__(server, datapath_id);
+
+    if (sw) {
+        switch_destroy__(sw);
+    }
+}

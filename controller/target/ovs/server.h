@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_OVS_SERVER_H
+#define EVLB_OVS_SERVER_H 1
+
+/* Where switches connect: listeners and connections on a libevent loop.
+ *
+ * The server knows the switches that may connect by their datapath ids, and
+ * the rules that each of them should hold.  It drives a session (session.h) on
+ * each connection. */
+
+#include <stdint.h>
+
+struct event_base;
+struct ovs_server;
+struct rule_set;
+
+/* Connections at a time, those of strangers included. */
+#define OVS_SERVER_MAX_CONNECTIONS 64
+
+/* Called when the switch 'datapath_id' holds 'rules', which
+ * ovs_server_set_rules() was given. */
+typedef void ovs_server_committed_cb(void *aux, uint64_t datapath_id,
+                                     const struct rule_set *rules);
+
+struct ovs_server *
+ovs_server_create(struct event_base *, ovs_server_committed_cb *, void *aux);
+void ovs_server_destroy(struct ovs_server *);
+
+char *ovs_server_listen(struct ovs_server *, const char *address);
+
+void ovs_server_set_rules(struct ovs_server *, uint64_t datapath_id,
+                          const char *name, const struct rule_set *);
+void ovs_server_remove(struct ovs_server *, uint64_t datapath_id);
+
+#endif /* server.h */

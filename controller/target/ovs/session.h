@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_OVS_SESSION_H
+#define EVLB_OVS_SESSION_H 1
+
+/* One OpenFlow session with a switch, from hello to goodbye.
+ *
+ *     HELLO -> FEATURES -> PORTS -> GROUPS -> FLOWS -> READY <-> STAGING
+ *                                                        ^          |
+ *                                                        '-- COMMITTING
+ *
+ * A session negotiates OpenFlow 1.5, learns which switch it is talking to and
+ * what the switch holds of ours, and from then on brings the switch to the
+ * rules that it should hold, whenever those or the switch's ports change.
+ *
+ * This is a state machine: it is given messages and the time and produces
+ * messages, and does no I/O.  The caller
+ *
+ *     - passes in each message that arrives, and sends what
+ *       session_pop_request() returns,
+ *
+ *     - calls session_run() at the time that session_wakeup() names,
+ *
+ *     - closes the connection when session_get_error() says why.
+ *
+ * Messages come from a peer that is not trusted: anything malformed or out of
+ * order ends the session with an error. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ofp_header;
+struct ofpbuf;
+struct rule_set;
+struct session;
+
+/* States, in the order in which a session goes through them. */
+#define SESSION_STATES                              \
+    SESSION_STATE(HELLO, "waiting for hello")       \
+    SESSION_STATE(FEATURES, "waiting for features") \
+    SESSION_STATE(PORTS, "reading ports")           \
+    SESSION_STATE(GROUPS, "reading groups")         \
+    SESSION_STATE(FLOWS, "reading flows")           \
+    SESSION_STATE(READY, "ready")                   \
+    SESSION_STATE(STAGING, "staging a change")      \
+    SESSION_STATE(COMMITTING, "committing a change")
+
+enum session_state {
+#define SESSION_STATE(NAME, TEXT) SESSION_##NAME,
+    SESSION_STATES
+#undef SESSION_STATE
+};
+
+struct session_handlers {
+    /* The peer is the switch 'datapath_id'.  Returns its name, or NULL if it
+     * is none of ours; then stores in '*error' the reason, which the session
+     * frees.  'session_set_rules()' may be called from here. */
+    const char *(*identify)(void *aux, struct session *, uint64_t datapath_id,
+                            char **error);
+
+    /* The switch holds 'rules', which session_set_rules() was given. */
+    void (*committed)(void *aux, struct session *, const struct rule_set *);
+};
+
+/* Times in milliseconds. */
+#define SESSION_HANDSHAKE_MS 15000 /* From connection to READY. */
+#define SESSION_PROBE_MS 5000      /* Silence, until an echo request. */
+#define SESSION_DEAD_MS 15000      /* Silence, until the peer is given up. */
+#define SESSION_RETRY_MS 10000     /* From a refused change to another try. */
+
+struct session *
+session_create(const char *peer, const struct session_handlers *, void *aux,
+               int64_t now);
+void session_destroy(struct session *);
+
+void session_receive(struct session *, const struct ofp_header *, int64_t now);
+void session_run(struct session *, int64_t now);
+int64_t session_wakeup(const struct session *);
+struct ofpbuf *session_pop_request(struct session *);
+const char *session_get_error(const struct session *);
+
+void session_set_rules(struct session *, const struct rule_set *);
+
+enum session_state session_get_state(const struct session *);
+const char *session_state_to_string(enum session_state);
+
+#endif /* session.h */
