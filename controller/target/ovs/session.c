@@ -148,17 +148,21 @@ session_destroy(struct session *s)
     }
 }
 
-/* Returns the next message to send, which the caller must delete, or NULL.
+/* Returns the next message to send, with its length filled in, which the caller must delete, or NULL.
  * The caller should not take more than the peer reads: what is left here shows
  * when the peer only asks. */
 struct ofpbuf *
 session_pop_request(struct session *s)
 {
+    struct ofpbuf *msg;
+
     if (ovs_list_is_empty(&s->requests)) {
         s->n_replies = 0;
         return NULL;
     }
-    return ofpbuf_from_list(ovs_list_pop_front(&s->requests));
+    msg = ofpbuf_from_list(ovs_list_pop_front(&s->requests));
+    ofpmsg_update_length(msg);
+    return msg;
 }
 
 /* Returns why the session is over, or NULL if it is not. */
