@@ -19,6 +19,8 @@ OK = "ok"
 FAILED = "FAILED"
 SKIPPED = "skipped"
 XFAIL = "xfail"
+# In a baseline: passed once and failed once, on the very same tree.
+FLAKY = "flaky"
 
 # The words of the suite for the results above.
 RESULTS = {
@@ -83,8 +85,8 @@ def read_baseline(name):
                 header[m.group(1)] = m.group(2)
             if line.startswith("#") or not line.strip():
                 continue
-            m = re.match(r"\s*(\d+) (ok|FAILED|skipped|xfail) +(\S+) (.*)$",
-                         line)
+            m = re.match(r"\s*(\d+) (ok|FAILED|skipped|xfail|flaky) +"
+                         r"(\S+) (.*)$", line)
             if not m:
                 raise ValueError("%s:%d: not a line of a baseline" % (name, n))
             number = int(m.group(1))
@@ -104,6 +106,17 @@ def write_baseline(stream, identities, results, header):
                                            test.file, test.title))
 
 
+def merge_results(logs):
+    """Merges what several logs of the same suite say (each number -> result):
+    a test about which they differ is flaky."""
+    merged = {}
+    for log in logs:
+        for number, result in log.items():
+            if merged.setdefault(number, result) != result:
+                merged[number] = FLAKY
+    return merged
+
+
 def judge(identity, result, baseline):
     """Says whether 'result' (None: the test was not run or does not exist)
     is worse than 'baseline' (Identity -> result) has it: returns None if all
@@ -111,12 +124,12 @@ def judge(identity, result, baseline):
     before = baseline.get(identity)
     if before is None:
         return "new test fails" if result == FAILED else None
+    if result is None and before in (OK, FLAKY):
+        return "passes in the baseline, has vanished"
     if before != OK:
         return None
     if result == FAILED:
         return "passes in the baseline, fails now"
-    if result is None:
-        return "passes in the baseline, has vanished"
     if result == SKIPPED:
         return "passes in the baseline, is skipped now"
     return None

@@ -239,12 +239,20 @@ def test_stock_variant_has_nothing_of_ours(checkout):
     assert not (checkout.path / "build/ovs").exists()
 
 
-def test_bench_variant_adds_its_patches(checkout):
+def test_bench_variant_adds_its_patches_and_sources(checkout):
     checkout.series(one=PATCH_ONE)
+    checkout.source("lib/ours.c", "int ours;\n")
     (checkout.patches / "new.patch").write_text(PATCH_NEW)
     (checkout.patches / "series.bench").write_text("new.patch\n")
-    assert "compiled lib/three.c" in checkout.build("bench")[2]
-    assert "compiled lib/three.c" not in checkout.build("patched")[2]
+    bench_only = checkout.path / "ovs-ext/bench-src/lib/hook.c"
+    bench_only.parent.mkdir(parents=True)
+    bench_only.write_text("int hook;\n")
+
+    added = {"compiled lib/three.c", "compiled lib/hook.c"}
+    steps = set(checkout.build("bench")[2])
+    assert added | {"compiled lib/ours.c"} <= steps
+    steps = set(checkout.build("patched")[2])
+    assert not added & steps and "compiled lib/ours.c" in steps
 
 
 def test_new_source_starts_anew(checkout):

@@ -33,7 +33,7 @@ LOG = """\
 2. twin (a.at:20): ok     (0m0.113s 0m0.072s)
 1. one (a.at:10): ok     (0m0.113s 0m0.072s)
 #     -3.  a.at:30: this is a line of a test's log
-3. twin (a.at:30): FAILED (a.at:31)
+3. a.at:30: 3. twin (a.at:30): FAILED (a.at:31)
 4. two (with brackets) (b.at:5): skipped (b.at:6)
 """
 
@@ -108,6 +108,18 @@ def test_judge_what_failed_before(baseline, result):
                           autotest.read_baseline(baseline)[0]) is None
 
 
+@pytest.mark.parametrize("result, good", [
+    ("ok", True), ("FAILED", True), (None, False)])
+def test_judge_what_is_flaky(result, good):
+    assert (autotest.judge(TWIN1, result, {TWIN1: "flaky"}) is None) == good
+
+
+def test_merge_results():
+    assert autotest.merge_results([
+        {1: "ok", 2: "FAILED", 3: "FAILED"}, {2: "ok", 3: "FAILED"},
+        {2: "FAILED"}]) == {1: "ok", 2: "flaky", 3: "FAILED"}
+
+
 def test_judge_new_test(baseline):
     new = autotest.Identity("a.at", "ours", 1)
     results = autotest.read_baseline(baseline)[0]
@@ -149,7 +161,7 @@ def test_compare_with_shifted_numbers(tmp_path, baseline):
     listing = listing.replace("   2:", "   3:").replace("   1:", "   2:")
     listing = listing.replace("   2: a", "   1: a.at:1             ours\n"
                                          "   2: a")
-    log = LOG.replace("\n4.", "\n5.").replace("\n3.", "\n4.")
+    log = LOG.replace("\n4.", "\n5.").replace("3. ", "4. ")
     log = log.replace("\n2.", "\n3.").replace("\n1.", "\n2.")
     log += "1. ours (a.at:1): ok     (0m0.113s 0m0.072s)\n"
     assert compare(tmp_path, listing, log)[0] == 0
