@@ -170,7 +170,7 @@ committed_cb(void *d_, uint64_t datapath_id, const struct rule_set *rules)
     if (!bridge) {
         return;
     }
-    VLOG_INFO("ready: switch %s holds all %zu rules", bridge->name, rules->n);
+    VLOG_DBG("switch %s holds all %zu rules", bridge->name, rules->n);
     for (size_t i = 0; i < rules->n; i++) {
         if (rules->rules[i].kind == RULE_CALENDAR) {
             record_epoch(d, bridge, &rules->rules[i].calendar);

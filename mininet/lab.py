@@ -156,7 +156,7 @@ class Host:
 class Switch:
     """The patched Open vSwitch with one bridge, on the userspace datapath."""
 
-    def __init__(self, directory, bridge, datapath_id, controller):
+    def __init__(self, directory, bridge, datapath_id):
         self.bridge = bridge
         self.directory = directory
         self.env = dict(os.environ, OVS_RUNDIR=RUN, OVS_DBDIR=RUN,
@@ -178,7 +178,10 @@ class Switch:
                    "datapath_type=netdev", "fail_mode=secure",
                    "protocols=OpenFlow15",
                    "other_config:datapath-id=" + datapath_id)
-        self.vsctl("set-controller", bridge, controller)
+
+    def set_controller(self, controller):
+        """Has the bridge connect to 'controller'."""
+        self.vsctl("set-controller", self.bridge, controller)
 
     def start(self, name, command):
         """Starts a daemon with the directories of this switch."""

@@ -90,19 +90,36 @@ resolve_port__(const struct ovs_ports *ports, struct port *port)
     return found != NULL;
 }
 
+/* Adds 'name' to the list in '*names', unless it is there. */
+static void
+add_name__(char **names, const char *name)
+{
+    char *item = mem_printf(" %s,", name);
+    char *longer;
+
+    if (!strstr(*names, item)) {
+        longer = mem_printf("%s%s", *names, item);
+        free(*names);
+        *names = longer;
+    }
+    free(item);
+}
+
 /* Returns 'set' with names of ports turned into numbers, which the caller must
- * unref.  Stores in '*n_missing' how many rules name a port that is not there.
- * A member behind such a port stays, and drops; an interface on such a port is
- * left out, because nothing can come in through it. */
+ * unref.  Stores in '*missing' the names of the ports that are not there, each
+ * separated by commas, which the caller must free.  A member behind such a port stays,
+ * and drops; an interface on such a port is left out, because nothing can come
+ * in through it. */
 const struct rule_set *
 ovs_ports_resolve(const struct ovs_ports *ports, const struct rule_set *set,
-                  size_t *n_missing)
+                  char **missing)
 {
     struct rule_set *resolved = rule_set_create();
 
-    *n_missing = 0;
+    *missing = mem_strdup("");
     for (size_t i = 0; i < set->n; i++) {
-        struct rule rule = set->rules[i];
+        const struct rule *old = &set->rules[i];
+        struct rule rule = *old;
         bool found = true;
 
         if (rule.kind == RULE_MEMBER) {
@@ -110,10 +127,19 @@ ovs_ports_resolve(const struct ovs_ports *ports, const struct rule_set *set,
         } else if (rule.kind == RULE_L2_IFACE) {
             found = resolve_port__(ports, &rule.l2_iface.port);
         }
-        *n_missing += !found;
+        if (!found) {
+            add_name__(missing, rule.kind == RULE_MEMBER
+                                    ? old->member.egress.name
+                                    : old->l2_iface.port.name);
+        }
         if (found || rule.kind == RULE_MEMBER) {
             rule_set_add(resolved, &rule);
         }
+    }
+
+    /* Drop the last comma. */
+    if (**missing) {
+        (*missing)[strlen(*missing) - 1] = '\0';
     }
 
     /* Two names of one port: the rows are equal or, at worst, the first one

@@ -36,6 +36,6 @@ const struct ovs_port *
 ovs_ports_find(const struct ovs_ports *, const char *name);
 const struct rule_set *
 ovs_ports_resolve(const struct ovs_ports *, const struct rule_set *,
-                  size_t *n_missing);
+                  char **missing);
 
 #endif /* ports.h */

@@ -287,7 +287,7 @@ identify__(void *c_, struct session *session, uint64_t datapath_id,
     }
     sw->connection = c;
     c->sw = sw;
-    session_set_rules(session, sw->rules);
+    session_set_rules(session, sw->rules, now_ms__());
     return sw->name;
 }
 
@@ -505,7 +505,7 @@ ovs_server_set_rules(struct ovs_server *server, uint64_t datapath_id,
     rule_set_unref(sw->rules);
     sw->rules = rule_set_ref(rules);
     if (sw->connection) {
-        session_set_rules(sw->connection->session, rules);
+        session_set_rules(sw->connection->session, rules, now_ms__());
         connection_update__(sw->connection);
     }
 }

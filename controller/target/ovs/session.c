@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <config.h>
 #include <byte-order.h>
@@ -54,6 +55,7 @@ struct session {
     const struct rule_set *installed; /* What it does, once it is READY. */
     struct readback *readback;        /* Until the first change is done. */
     bool dirty;                       /* Does something call for a change? */
+    char *missing_ports;              /* That rules name, as last reported. */
 
     struct change *change;               /* The one under way. */
     const struct rule_set *change_rules; /* 'rules' that it is for. */
@@ -142,13 +144,14 @@ session_destroy(struct session *s)
         readback_destroy(s->readback);
         change_destroy(s->change);
         rule_set_unref(s->change_rules);
+        free(s->missing_ports);
         free(s->error);
         free(s->name);
         free(s);
     }
 }
 
-/* Returns the next message to send, with its length filled in, which the caller must delete, or NULL.
+/* Returns the next message to send, which the caller must delete, or NULL.
  * The caller should not take more than the peer reads: what is left here shows
  * when the peer only asks. */
 struct ofpbuf *
@@ -193,8 +196,9 @@ session_state_to_string(enum session_state state)
 
 /* Makes 'rules' what the switch should hold. */
 void
-session_set_rules(struct session *s, const struct rule_set *rules)
+session_set_rules(struct session *s, const struct rule_set *rules, int64_t now)
 {
+    s->now = now;
     rule_set_unref(s->rules);
     s->rules = rule_set_ref(rules);
     s->dirty = true;
@@ -213,15 +217,18 @@ end_change__(struct session *s)
     s->state = SESSION_READY;
 }
 
-/* The switch holds what 'change' wanted. */
+/* The switch holds what 's->change' wanted. */
 static void
 complete_change__(struct session *s)
 {
     const struct rule_set *rules = rule_set_ref(s->change_rules);
 
-    VLOG_INFO("%s: change committed: %zu steps, %zu messages, %" PRId64 " ms",
-              s->name, s->change->diff.n, s->change->n_messages,
-              s->now - s->change_started);
+    if (s->change->n_messages) {
+        VLOG_INFO("%s: change committed: %zu steps, %zu messages, %" PRId64
+                  " ms",
+                  s->name, s->change->diff.n, s->change->n_messages,
+                  s->now - s->change_started);
+    }
     rule_set_unref(s->installed);
     s->installed = rule_set_ref(s->change->desired);
     end_change__(s);
@@ -263,13 +270,30 @@ make_change__(struct session *s, const struct rule_set *desired)
     return error;
 }
 
+/* Returns the rules that the switch should hold, for the ports that it has;
+ * the caller must unref them. */
+static const struct rule_set *
+resolve_ports__(struct session *s)
+{
+    const struct rule_set *desired;
+    char *missing;
+
+    desired = ovs_ports_resolve(&s->ports, s->rules, &missing);
+    if (*missing && (!s->missing_ports || strcmp(missing, s->missing_ports))) {
+        VLOG_WARN("%s: lacks ports%s; packets for members there are dropped",
+                  s->name, missing);
+    }
+    free(s->missing_ports);
+    s->missing_ports = missing;
+    return desired;
+}
+
 /* Starts the change from what the switch holds to what it should hold, unless
  * one is under way or nothing calls for it. */
 static void
 session_sync__(struct session *s)
 {
     const struct rule_set *desired;
-    size_t n_missing;
     char *error;
 
     if (s->state != SESSION_READY || !s->dirty || !s->rules) {
@@ -278,12 +302,7 @@ session_sync__(struct session *s)
     s->dirty = false;
     s->retry = INT64_MAX;
 
-    desired = ovs_ports_resolve(&s->ports, s->rules, &n_missing);
-    if (n_missing) {
-        VLOG_WARN("%s: %zu rules name ports that the bridge does not have; "
-                  "packets for members there are dropped",
-                  s->name, n_missing);
-    }
+    desired = resolve_ports__(s);
     error = make_change__(s, desired);
     rule_set_unref(desired);
     if (error) {

@@ -58,7 +58,8 @@ struct session_handlers {
     const char *(*identify)(void *aux, struct session *, uint64_t datapath_id,
                             char **error);
 
-    /* The switch holds 'rules', which session_set_rules() was given. */
+    /* The switch holds 'rules', which session_set_rules() was given.  Called
+     * again for the same ones when the switch's ports changed. */
     void (*committed)(void *aux, struct session *, const struct rule_set *);
 };
 
@@ -79,7 +80,7 @@ int64_t session_wakeup(const struct session *);
 struct ofpbuf *session_pop_request(struct session *);
 const char *session_get_error(const struct session *);
 
-void session_set_rules(struct session *, const struct rule_set *);
+void session_set_rules(struct session *, const struct rule_set *, int64_t now);
 
 enum session_state session_get_state(const struct session *);
 const char *session_state_to_string(enum session_state);
