@@ -46,4 +46,11 @@ UNIT_TESTS += test-rule
 test-rule_SRCS := tests/unit/test-rule.c $(core_SRCS) $(rules_SRCS)
 
 UNIT_TESTS += test-rule-diff
-test-rule-diff_SRCS := tests/unit/test-rule-diff.c $(core_SRCS) $(rules_SRCS)
+test-rule-diff_SRCS := tests/unit/test-rule-diff.c tests/unit/random-state.c \
+	$(core_SRCS) $(rules_SRCS)
+
+UNIT_TESTS += test-session
+test-session_SRCS := tests/unit/test-session.c tests/unit/fake-switch.c \
+	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
+	$(filter-out %/server.c %/address.c,$(ovs_SRCS))
+test-session_OVS := yes

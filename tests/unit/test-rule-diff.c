@@ -13,151 +13,10 @@
 #include "controller/core/calendar.h"
 #include "controller/core/mem.h"
 #include "controller/rules/rule-set.h"
+#include "tests/unit/random-state.h"
 #include "tests/unit/unit.h"
 
-#define N_INSTANCES 3
-#define N_MEMBERS 6
 #define N_TICKS 40
-
-/* Random states. */
-
-static struct in6_addr
-make_addr(unsigned int net, unsigned int host)
-{
-    char s[ADDR_STRLEN];
-    struct in6_addr a;
-
-    snprintf(s, sizeof s, net % 2 ? "10.0.%u.%u" : "2001:db8:%u::%u", net,
-             host);
-    assert_true(addr_from_string(s, &a));
-    return a;
-}
-
-static void
-random_interfaces(uint64_t *seed, struct state *s)
-{
-    s->n_interfaces = 1 + unit_random_below(seed, 2);
-    s->interfaces = mem_zalloc(s->n_interfaces * sizeof *s->interfaces);
-    for (unsigned int i = 0; i < s->n_interfaces; i++) {
-        struct interface *iface = &s->interfaces[i];
-
-        iface->name = mem_printf("if%u", i);
-        iface->id = (uint8_t) i;
-        iface->vlan = i ? (uint16_t) (i + unit_random_below(seed, 2)) : 0;
-        iface->mac.ea[5] = (uint8_t) unit_random_below(seed, 2);
-    }
-}
-
-static void
-random_members(uint64_t *seed, struct instance *instance)
-{
-    instance->members = mem_zalloc(N_MEMBERS * sizeof *instance->members);
-    instance->n_members = N_MEMBERS;
-    for (uint16_t i = 0; i < N_MEMBERS; i++) {
-        struct member *m = &instance->members[i];
-
-        m->id = i;
-        m->ip = make_addr(i, unit_random_below(seed, 3));
-        m->base = (uint16_t) unit_random_below(seed, 2);
-        m->egress.type = PORT_IN;
-    }
-}
-
-/* Weights that are a function of 'variant': the same variant is the same
- * calendar. */
-static const struct calendar *
-make_calendar(unsigned int variant)
-{
-    struct calendar_share shares[N_MEMBERS];
-    const struct calendar *calendar;
-
-    for (uint16_t i = 0; i < N_MEMBERS; i++) {
-        shares[i].member = i;
-        shares[i].weight = (variant >> i) & 1;
-    }
-    shares[variant % N_MEMBERS].weight++;
-    unit_assert_error(calendar_create(shares, N_MEMBERS, 3, &calendar), NULL);
-    return calendar;
-}
-
-/* With 'stable', an epoch's calendar is a function of its id, as it is where
- * epochs are only ever connected. */
-static void
-random_epochs(uint64_t *seed, struct instance *instance, bool stable)
-{
-    unsigned int n = 1 + unit_random_below(seed, 4);
-    uint16_t id = (uint16_t) unit_random_below(seed, 4);
-    uint64_t first =
-        unit_random_below(seed, 3) ? unit_random_below(seed, 1000) : 0;
-
-    epochs_init(&instance->epochs);
-    for (unsigned int i = 0; i < n; i++) {
-        unsigned int variant = stable ? id * 5 : unit_random_below(seed, 64);
-        const struct calendar *calendar = make_calendar(variant);
-
-        unit_assert_error(
-            epochs_connect(&instance->epochs, id++, first, 0, calendar), NULL);
-        calendar_unref(calendar);
-        first += 1 + unit_random_below(seed, 2000);
-    }
-}
-
-static void
-random_instance(uint64_t *seed, const struct state *s,
-                struct instance *instance, uint16_t id, bool stable)
-{
-    *instance = (struct instance){ .id = id };
-    instance->n_interfaces =
-        1 + unit_random_below(seed, (unsigned int) s->n_interfaces);
-    instance->interfaces =
-        mem_zalloc(instance->n_interfaces * sizeof(struct interface *));
-    for (size_t i = 0; i < instance->n_interfaces; i++) {
-        instance->interfaces[i] = &s->interfaces[i];
-    }
-
-    instance->n_addresses = 1 + unit_random_below(seed, 3);
-    instance->addresses =
-        mem_zalloc(instance->n_addresses * sizeof(struct in6_addr));
-    for (unsigned int i = 0; i < instance->n_addresses; i++) {
-        /* Of no other instance in this state, but perhaps in the other. */
-        instance->addresses[i] = make_addr(i, 10u * id + i);
-    }
-    instance->first_port = (uint16_t) unit_random_below(seed, 100);
-    instance->last_port =
-        (uint16_t) (instance->first_port + unit_random_below(seed, 100));
-    instance->n_sources = unit_random_below(seed, 3);
-    instance->sources =
-        mem_zalloc(instance->n_sources * sizeof(struct addr_block));
-    for (unsigned int i = 0; i < instance->n_sources; i++) {
-        instance->sources[i].addr = make_addr(1, unit_random_below(seed, 9));
-        instance->sources[i].len = 128;
-    }
-    instance->late = unit_random_below(seed, 2) ? LATE_DROP : LATE_NEWEST;
-    random_members(seed, instance);
-    random_epochs(seed, instance, stable);
-}
-
-static struct rule_set *
-random_rule_set(uint64_t *seed, bool stable)
-{
-    const struct bridge bridge = { .n_ports = 0 };
-    struct rule_set *set;
-    struct state s;
-
-    state_init(&s);
-    s.l2_normal = unit_random_below(seed, 2);
-    random_interfaces(seed, &s);
-    s.instances = mem_zalloc(N_INSTANCES * sizeof *s.instances);
-    for (uint16_t id = 0; id < N_INSTANCES; id++) {
-        if (unit_random_below(seed, 4)) {
-            random_instance(seed, &s, &s.instances[s.n_instances++], id,
-                            stable);
-        }
-    }
-    set = rule_set_build(&s, &bridge);
-    state_destroy(&s);
-    return set;
-}
 
 /* A table of rules that steps are applied to. */
 
@@ -271,7 +130,7 @@ static void
 check_ticks(const struct table *now, const struct table *old,
             const struct table *new, const uint64_t *ticks)
 {
-    for (uint16_t instance = 0; instance < N_INSTANCES; instance++) {
+    for (uint16_t instance = 0; instance < RANDOM_N_INSTANCES; instance++) {
         if (!table_has_instance(old, instance)
             || !table_has_instance(new, instance)) {
             continue;
@@ -529,7 +388,7 @@ test_epoch_change(void **state)
         const struct bridge bridge = { .n_ports = 0 };
         struct instance *instance = mem_zalloc(sizeof *instance);
         struct state s = { .instances = instance, .n_instances = 1 };
-        const struct calendar *calendar = make_calendar(9);
+        const struct calendar *calendar = random_calendar(9);
 
         random_members(&(uint64_t){ 1 }, instance);
         unit_assert_error(epochs_connect(&instance->epochs, 1, 0, 0, calendar),
@@ -565,7 +424,7 @@ test_epoch_change(void **state)
 static void
 test_unreferenced_calendar(void **state)
 {
-    const struct calendar *a = make_calendar(1), *b = make_calendar(2);
+    const struct calendar *a = random_calendar(1), *b = random_calendar(2);
     struct rule rule = { .kind = RULE_CALENDAR };
     struct rule_set *old = rule_set_create(), *new = rule_set_create();
     struct rule_diff diff;

@@ -54,8 +54,10 @@ add_entry__(struct change *change, size_t step,
     add_message__(change, step, ofpbuf_clone(entry->add));
 }
 
+/* Adds the messages for the step at index 'step'.  What the switch holds
+ * already, according to 'readback' if that is not NULL, is left out. */
 static void
-add_step__(struct change *change, size_t step)
+add_step__(struct change *change, size_t step, const struct readback *readback)
 {
     const struct rule_step *s = &change->diff.steps[step];
     struct flows flows;
@@ -68,7 +70,10 @@ add_step__(struct change *change, size_t step)
     flows_init(&flows);
     flows_encode(s->rule, &flows);
     for (size_t i = 0; i < flows.n; i++) {
-        add_entry__(change, step, &flows.entries[i]);
+        if (!readback || s->op == RULE_DELETE
+            || !readback_has(readback, &flows.entries[i])) {
+            add_entry__(change, step, &flows.entries[i]);
+        }
     }
     flows_destroy(&flows);
 }
@@ -101,7 +106,7 @@ change_create(const struct rule_set *installed, const struct rule_set *desired,
         return error;
     }
     for (size_t i = 0; i < change->diff.n; i++) {
-        add_step__(change, i);
+        add_step__(change, i, readback);
     }
     *changep = change;
     return NULL;

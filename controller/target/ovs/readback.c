@@ -67,6 +67,15 @@ readback_seal(struct readback *rb)
     }
 }
 
+/* Returns true if the switch holds exactly 'entry'. */
+bool
+readback_has(const struct readback *rb, const struct flows_entry *entry)
+{
+    const struct readback_node *node = find__(rb, entry);
+
+    return node && flows_entry_equal(node->entry, entry);
+}
+
 /* Claims the places of 'rule''s entries.  Returns true if all of them are
  * there, as they should be. */
 static bool
@@ -83,9 +92,7 @@ claim__(struct readback *rb, const struct rule *rule)
         if (node) {
             node->claimed = true;
         }
-        if (!node || !flows_entry_equal(node->entry, &flows.entries[i])) {
-            installed = false;
-        }
+        installed = installed && readback_has(rb, &flows.entries[i]);
     }
     flows_destroy(&flows);
     return installed;

@@ -32,6 +32,7 @@ void readback_destroy(struct readback *);
 void readback_seal(struct readback *);
 
 struct rule_set *readback_compare(struct readback *, const struct rule_set *);
+bool readback_has(const struct readback *, const struct flows_entry *);
 char *readback_finish_diff(const struct readback *, struct rule_diff *);
 
 #endif /* readback.h */
