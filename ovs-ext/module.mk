@@ -3,7 +3,10 @@
 # Open vSwitch with our extension, and its tests.
 
 OVS_INPUTS := $(sort $(shell find ovs-ext/src ovs-ext/patches -type f \
-	! -name '*~' ! -name '.*' 2>/dev/null))
+	! -name '*~' ! -name '.*' ! -name 'bench-*' ! -name series.bench \
+	2>/dev/null))
+OVS_BENCH_INPUTS := $(sort $(wildcard ovs-ext/bench-src/*/*.[ch] \
+	ovs-ext/patches/bench-* ovs-ext/patches/series.bench))
 OVS_RECIPE := ovs-ext/build mk/packages.txt \
 	$(wildcard /usr/src/openvswitch/openvswitch.tar.gz)
 
@@ -18,6 +21,7 @@ build/stamps/ovs-inputs: FORCE
 	@echo '$(OVS_INPUTS)' | cmp -s - $@ || echo '$(OVS_INPUTS)' >$@
 
 build/stamps/ovs build/stamps/ovs-bench: $(OVS_INPUTS) build/stamps/ovs-inputs
+build/stamps/ovs-bench: $(OVS_BENCH_INPUTS)
 build/stamps/ovs build/stamps/ovs-stock build/stamps/ovs-bench: \
 		$(OVS_RECIPE) | build/stamps/deps
 	@JOBS=$(JOBS) ovs-ext/build $(or $(patsubst ovs-%,%,$(filter \

@@ -7,3 +7,30 @@ CHECK_SUITES += build
 build_CMD := $(PYTEST) tests/build
 build_FORMAT := pytest
 build_DEPS := $(DEPS_STAMP)
+
+include tests/bench/module.mk
+
+# The data plane's own sources of Open vSwitch's extension, compiled into its
+# tests with sanitizers, so that these run and not what the library holds of
+# them.  They keep the warnings of the tree that they live in.
+LB_SRCS := $(addprefix ovs-ext/src/lib/,lb-calendar.c lb-forward.c \
+	lb-header.c meta-flow-lb.c odp-lb.c ofp-lb.c)
+LB_TESTS := test-lb-calendar test-lb-fields test-lb-forward test-lb-group \
+	test-lb-header test-lb-odp test-lb-ofp
+
+define lb_test
+UNIT_TESTS += $(1)
+$(1)_SRCS := tests/unit/$(1).c tests/unit/lb-frame.c
+$(1)_OVS := yes
+build/san/bin/$(1): $(patsubst %.c,build/san/obj/%.o,$(LB_SRCS))
+build/plain/$(1): $(patsubst %.c,build/obj/%.o,$(LB_SRCS))
+endef
+$(foreach t,$(LB_TESTS),$(eval $(call lb_test,$(t))))
+
+build/obj/ovs-ext/%.o build/san/obj/ovs-ext/%.o build/fuzz/obj/ovs-ext/%.o: \
+		WARNINGS := -Wall -Wextra -Wno-sign-compare -Werror
+build/obj/ovs-ext/%.o build/san/obj/ovs-ext/%.o build/fuzz/obj/ovs-ext/%.o: \
+		USERS := test-lb-header
+ALL_OBJS += $(foreach d,build/obj build/san/obj,$(patsubst \
+	%.c,$(d)/%.o,$(LB_SRCS)))
+$(ALL_OBJS): | $(OVS_STAMP)

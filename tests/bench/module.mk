@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# "make bench" measures the data path, then changes epochs under load.
+
+LINT_C += tests/bench/check-stream.c
+
+BENCH_DEPS := build/stamps/ovs-bench build/bench/check-stream
+
+.PHONY: bench epoch-soak
+bench: $(BENCH_DEPS) $(OVS_STAMP) build/stamps/ovs-stock
+	@tests/bench/bench $(BENCH_ARGS)
+	@tests/bench/epoch-soak
+
+epoch-soak: $(BENCH_DEPS)
+	@tests/bench/epoch-soak
+
+build/bench/check-stream: tests/bench/check-stream.c mk/banned.h \
+		| $(DEPS_STAMP)
+	@mkdir -p $(@D)
+	$(call quiet,CC,$<)$(CC) $(BASE_CFLAGS) $(WARNINGS) $(OPT) -o $@ $<
+
+# What the measurements themselves stand on.
+CHECK_SUITES += bench-parts
+bench-parts_CMD := $(PYTEST) tests/bench
+bench-parts_FORMAT := pytest
+bench-parts_DEPS := build/bench/check-stream
