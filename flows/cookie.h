@@ -48,6 +48,7 @@
     VERDICT(RX_V2, 0x06, "rx_v2")                         \
     VERDICT(RX_V3, 0x07, "rx_v3")                         \
     VERDICT(LATE, 0x08, "late")                           \
+    VERDICT(ND_REPLY, 0x09, "nd_reply")                   \
     /* Dropped, in the order of the tables. */            \
     VERDICT(L2_DROP, 0x10, "l2_dst_drop")                 \
     VERDICT(PARSEFAIL, 0x11, "parsefail")                 \

@@ -125,6 +125,60 @@ add_icmpv6_echo__(const struct rule_ip_filter *rule, struct flows *flows)
     commit_reply__(&d, rule, flows);
 }
 
+/* Begins 'd', which matches neighbour solicitations for the address of 'rule',
+ * or what has become of them. */
+static void
+begin_nd__(struct draft *d, const struct rule_ip_filter *rule, uint8_t table,
+           uint16_t priority, uint8_t type, enum verdict verdict)
+{
+    draft_init(d, RULE_IP_FILTER, table, priority, verdict);
+    draft_match_iface(d, rule->iface);
+    d->cookie.owner = rule->instance;
+    draft_match_ip(d, false);
+    match_set_nw_proto(&d->match, IPPROTO_ICMPV6);
+    match_set_icmp_type(&d->match, type);
+    match_set_icmp_code(&d->match, 0);
+    match_set_nd_target(&d->match, &rule->address);
+}
+
+/* The advertisement is made of the solicitation, in two tables, because the
+ * target's link-layer option exists only once the type is that of an
+ * advertisement.  A solicitation without the source's link-layer option has no
+ * room for it and is not answered here, nor is one that a router passed on. */
+static void
+add_nd_reply__(const struct rule_ip_filter *rule, struct flows *flows)
+{
+    static const uint8_t type = ND_NEIGHBOR_ADVERT;
+    static const uint8_t option = ND_OPT_TARGET_LINKADDR;
+    const ovs_be32 solicited = htonl(UINT32_C(0x40000000));
+    struct eth_addr mac = draft_eth_addr(&rule->mac);
+    struct draft d;
+
+    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_HIGH + 1, ND_NEIGHBOR_SOLICIT,
+               VERDICT_ICMPV6_OTHER);
+    match_set_arp_sha(&d.match, (struct eth_addr){ .ea = { 0 } });
+    draft_commit(&d, flows);
+
+    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_HIGH, ND_NEIGHBOR_SOLICIT,
+               VERDICT_PASS);
+    match_set_nw_ttl(&d.match, 255);
+    draft_move(&d, MFF_ND_SLL, MFF_ETH_DST);
+    draft_set(&d, MFF_ICMPV6_TYPE, &type);
+    draft_goto(&d, TABLE_ADVERTISE);
+    draft_commit(&d, flows);
+
+    begin_nd__(&d, rule, TABLE_ADVERTISE, PRIORITY_HIGH, ND_NEIGHBOR_ADVERT,
+               VERDICT_ND_REPLY);
+    draft_set(&d, MFF_ETH_SRC, &mac);
+    draft_move(&d, MFF_IPV6_SRC, MFF_IPV6_DST);
+    draft_set(&d, MFF_IPV6_SRC, &rule->address);
+    draft_set(&d, MFF_ND_RESERVED, &solicited);
+    draft_set(&d, MFF_ND_OPTIONS_TYPE, &option);
+    draft_set(&d, MFF_ND_TLL, &mac);
+    draft_output(&d, DRAFT_IN_PORT);
+    draft_commit(&d, flows);
+}
+
 void
 local_add_ip_filter(const struct rule_ip_filter *rule, struct flows *flows)
 {
@@ -132,6 +186,7 @@ local_add_ip_filter(const struct rule_ip_filter *rule, struct flows *flows)
         add_arp_reply__(rule, flows);
         add_icmpv4_echo__(rule, flows);
     } else {
+        add_nd_reply__(rule, flows);
         add_icmpv6_echo__(rule, flows);
     }
 }

@@ -13,20 +13,23 @@
  *                                         |
  *         .------ recirculation ----------'
  *         v
- *     8 member */
+ *     8 member
+ *
+ * A neighbour solicitation goes from 3 to 9. */
 
 #include <stdint.h>
 
 enum table {
-    TABLE_CLASSIFY = 0, /* Port, VLAN -> interface. */
-    TABLE_L2 = 1,       /* Ethernet destination. */
-    TABLE_L3 = 2,       /* IP destination -> instance. */
-    TABLE_LOCAL = 3,    /* What the switch answers by itself. */
-    TABLE_SOURCE = 4,   /* Senders. */
-    TABLE_PARSE = 5,    /* Fragments, UDP ports, lb_parse. */
-    TABLE_HEADER = 6,   /* Faults of the header. */
-    TABLE_MEMBER = 8,   /* lb_forward. */
-    TABLE_EPOCH = 32    /* + instance: tick -> calendar. */
+    TABLE_CLASSIFY = 0,  /* Port, VLAN -> interface. */
+    TABLE_L2 = 1,        /* Ethernet destination. */
+    TABLE_L3 = 2,        /* IP destination -> instance. */
+    TABLE_LOCAL = 3,     /* What the switch answers by itself. */
+    TABLE_SOURCE = 4,    /* Senders. */
+    TABLE_PARSE = 5,     /* Fragments, UDP ports, lb_parse. */
+    TABLE_HEADER = 6,    /* Faults of the header. */
+    TABLE_MEMBER = 8,    /* lb_forward. */
+    TABLE_ADVERTISE = 9, /* Solicitations that are advertisements by now. */
+    TABLE_EPOCH = 32     /* + instance: tick -> calendar. */
 };
 
 /* One table for each instance, because prefix lookup is optimized per table:
