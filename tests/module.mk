@@ -9,6 +9,7 @@ build_FORMAT := pytest
 build_DEPS := $(DEPS_STAMP)
 
 include tests/bench/module.mk
+include tests/ovs/module.mk
 
 # The data plane's own sources of Open vSwitch's extension, compiled into its
 # tests with sanitizers, so that these run and not what the library holds of
