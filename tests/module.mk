@@ -16,8 +16,8 @@ include tests/ovs/module.mk
 # them.  They keep the warnings of the tree that they live in.
 LB_SRCS := $(addprefix ovs-ext/src/lib/,lb-calendar.c lb-forward.c \
 	lb-header.c meta-flow-lb.c odp-lb.c ofp-lb.c)
-LB_TESTS := test-lb-calendar test-lb-fields test-lb-forward test-lb-group \
-	test-lb-header test-lb-odp test-lb-ofp
+LB_TESTS := test-lb-bounds test-lb-calendar test-lb-execute test-lb-fields \
+	test-lb-forward test-lb-group test-lb-header test-lb-odp test-lb-ofp
 
 define lb_test
 UNIT_TESTS += $(1)
