@@ -74,14 +74,14 @@ def wait_for(what, condition, seconds=20):
 class Process:
     """A program that runs beside us, with its output in a file."""
 
-    def __init__(self, name, command, directory, namespace=None):
+    def __init__(self, name, command, directory, namespace=None, env=None):
         self.name = name
         self.output = os.path.join(directory, name + ".out")
         if namespace:
             command = ["ip", "netns", "exec", namespace] + command
         with open(self.output, "w", encoding="utf-8") as out:
             self.popen = subprocess.Popen(command, stdout=out, stderr=out,
-                                          stdin=subprocess.DEVNULL)
+                                          stdin=subprocess.DEVNULL, env=env)
 
     def text(self):
         """Returns what the program has printed up to now."""
@@ -161,23 +161,53 @@ class Switch:
         self.directory = directory
         self.env = dict(os.environ, OVS_RUNDIR=RUN, OVS_DBDIR=RUN,
                         OVS_LOGDIR=directory)
+        self.socket = "unix:%s/db.sock" % RUN
         database = os.path.join(RUN, "conf.db")
-        socket = "unix:%s/db.sock" % RUN
         self.tool("ovsdb-tool", "create", database,
                   os.path.join(OVS, "share", "openvswitch",
                                "vswitch.ovsschema"))
-        self.processes = [self.start(
+        self.database = Process(
             "ovsdb-server", [os.path.join(OVS, "sbin", "ovsdb-server"),
-                             "--remote=p" + socket, database])]
-        wait_for("ovsdb-server", lambda: os.path.exists(socket[5:]))
+                             "--remote=p" + self.socket, database],
+            directory, env=self.env)
+        wait_for("ovsdb-server", lambda: os.path.exists(self.socket[5:]))
         self.vsctl("--no-wait", "init")
-        self.processes.append(self.start(
-            "ovs-vswitchd", [os.path.join(OVS, "sbin", "ovs-vswitchd"),
-                             socket, "--no-chdir", "--pidfile"]))
+        self.switch = self.start_switch()
         self.vsctl("add-br", bridge, "--", "set", "bridge", bridge,
                    "datapath_type=netdev", "fail_mode=secure",
                    "protocols=OpenFlow15",
                    "other_config:datapath-id=" + datapath_id)
+
+    def start_switch(self):
+        """Starts ovs-vswitchd."""
+        return Process("ovs-vswitchd",
+                       [os.path.join(OVS, "sbin", "ovs-vswitchd"),
+                        self.socket, "--no-chdir", "--pidfile"],
+                       self.directory, env=self.env)
+
+    def restart(self):
+        """Restarts ovs-vswitchd, which forgets all flows."""
+        self.switch.stop()
+        self.switch = self.start_switch()
+
+    def tool(self, program, *args):
+        """Runs one of Open vSwitch's tools and returns what it prints."""
+        return run(os.path.join(OVS, "bin", program), *args, env=self.env)
+
+    def vsctl(self, *args):
+        """Runs ovs-vsctl."""
+        return self.tool("ovs-vsctl", "--timeout=20", *args)
+
+    def ofctl(self, command, *args):
+        """Runs ovs-ofctl with OpenFlow 1.5 on the bridge."""
+        options = [arg for arg in args if arg.startswith("--")]
+        return self.tool("ovs-ofctl", "-O", "OpenFlow15", *options, command,
+                         self.bridge,
+                         *[arg for arg in args if arg not in options])
+
+    def appctl(self, *args):
+        """Runs ovs-appctl on ovs-vswitchd."""
+        return self.tool("ovs-appctl", *args)
 
     def set_controller(self, controller):
         """Has the bridge connect to 'controller'."""
@@ -216,8 +246,8 @@ class Switch:
 
     def stop(self):
         """Ends the switch."""
-        for process in reversed(self.processes):
-            process.stop()
+        self.switch.stop()
+        self.database.stop()
 
 
 class Controller:

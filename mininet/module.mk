@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The demo, and scenarios with the real switch.
+
+.PHONY: demo
+demo: all
+	@mininet/demo
+
+CHECK_SUITES += scenarios
+scenarios_CMD := mininet/scenarios
+scenarios_FORMAT := tap
+scenarios_TIMEOUT := 300
+scenarios_DEPS := all
+
+CHECK_SUITES += account
+account_CMD := $(PYTEST) tests/integration/test_account.py
+account_FORMAT := pytest
+account_TIMEOUT := 120
+account_DEPS := $(DEPS_STAMP)
