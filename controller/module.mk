@@ -54,3 +54,8 @@ test-session_SRCS := tests/unit/test-session.c tests/unit/fake-switch.c \
 	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
 	$(filter-out %/server.c %/address.c,$(ovs_SRCS))
 test-session_OVS := yes
+
+UNIT_TESTS += test-config
+test-config_SRCS := tests/unit/test-config.c $(config_SRCS) $(core_SRCS) \
+	controller/target/ovs/address.c
+test-config_PKGS := libevent_core libconfig

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "controller/config.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "controller/core/calendar.h"
+#include "controller/core/mem.h"
+#include "tests/unit/unit.h"
+
+/* libconfig leaks a string that is cut short by the end of the file. */
+const char *__lsan_default_suppressions(void);
+
+const char *
+__lsan_default_suppressions(void)
+{
+    return "leak:libconfig";
+}
+
+/* A configuration with everything in it.  The mistakes below are made by
+ * replacing words in it. */
+static const char good[] =
+    "openflow = { listen = [ \"tcp:127.0.0.1:6653\", \"tcp:[::1]:7000\",\n"
+    "                        \"unix:/run/evlb/of.sock\" ]; };\n"
+    "l2_miss = \"drop\";\n"
+    "bridges = (\n"
+    "  { name = \"br0\"; datapath_id = \"00000000000000aB\";\n"
+    "    ports = [ \"daq1\", \"daq2\" ]; },\n"
+    "  { name = \"br1\"; datapath_id = \"0x1\"; ports = [ 3, 4 ]; }\n"
+    ");\n"
+    "interfaces = (\n"
+    "  { name = \"plain\"; mac = \"02:00:00:00:00:01\"; },\n"
+    "  { name = \"tagged\"; id = 9; vlan = 7;\n"
+    "    mac = \"02:00:00:00:00:07\"; }\n"
+    ");\n"
+    "instances = (\n"
+    "  { name = \"one\"; id = 0;\n"
+    "    addresses = [ \"10.0.0.1\", \"fd00::1\" ];\n"
+    "    interfaces = [ \"tagged\" ];\n"
+    "    udp_ports = [ 19522, 19600 ];\n"
+    "    sources = [ \"10.0.0.11\", \"fd00:1::/32\" ];\n"
+    "    late = \"drop\";\n"
+    "    members = (\n"
+    "      { id = 7; ip = \"10.0.0.7\"; mac = \"02:00:00:00:01:07\";\n"
+    "        base = 20000; bits = 4; keep = true; egress = \"cn7\"; },\n"
+    "      { id = 3; ip = \"fd00::3\"; mac = \"02:00:00:00:01:03\";\n"
+    "        base = 30000; egress = \"in_port\"; },\n"
+    "      { id = 65534; ip = \"10.0.0.9\"; mac = \"02:00:00:00:01:09\";\n"
+    "        base = 0xffff; egress = 12; }\n"
+    "    );\n"
+    "    epochs = (\n"
+    "      { id = 4; from = 0; bits = 3; xor = 0xabcd;\n"
+    "        members = ( { id = 7; weight = 3; }, { id = 3; } ); },\n"
+    "      { from = 0xfffffffffffffffeL;\n"
+    "        members = ( { id = 65534; } ); },\n"
+    "      { from = \"18446744073709551615\"; members = ( { id = 3; } );\n"
+    "      }\n"
+    "    );\n"
+    "  },\n"
+    "  { name = \"two\"; id = 221; addresses = [ \"10.0.0.2\" ];\n"
+    "    sources = [ \"0.0.0.0/0\" ]; }\n"
+    ");\n";
+
+/* Loads 'text'; stores what evlb_config_load() stores. */
+static char *
+load(const char *text, struct evlb_config **config)
+{
+    char name[] = "/tmp/test-config-XXXXXX";
+    int fd = mkstemp(name);
+    char *error;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    error = evlb_config_load(name, config);
+    unlink(name);
+    return error;
+}
+
+static struct evlb_config *
+load_good(const char *text)
+{
+    struct evlb_config *config;
+
+    unit_assert_error(load(text, &config), NULL);
+    assert_non_null(config);
+    return config;
+}
+
+/* Returns 'good' with the first 'from' replaced by 'to'. */
+static char *
+edit(const char *from, const char *to)
+{
+    const char *at = strstr(good, from);
+
+    if (!at) {
+        fail_msg("\"%s\" is not in the configuration", from);
+    }
+    return mem_printf("%.*s%s%s", (int) (at - good), good, to,
+                      at + strlen(from));
+}
+
+static void
+test_good(void **state)
+{
+    struct evlb_config *config = load_good(good);
+    const struct state *s = &config->state;
+    const struct instance *one = &s->instances[0];
+    const struct member *m;
+
+    (void) state;
+    assert_int_equal(config->n_listen, 3);
+    assert_string_equal(config->listen[2], "unix:/run/evlb/of.sock");
+    assert_false(s->l2_normal);
+    assert_int_equal(s->n_bridges, 2);
+    assert_int_equal(s->bridges[0].datapath_id, 0xab);
+    assert_int_equal(s->bridges[0].ports[1].type, PORT_NAME);
+    assert_string_equal(s->bridges[0].ports[1].name, "daq2");
+    assert_int_equal(s->bridges[1].ports[0].type, PORT_NUMBER);
+    assert_int_equal(s->bridges[1].ports[0].number, 3);
+    assert_int_equal(s->interfaces[0].id, 0);
+    assert_int_equal(s->interfaces[1].id, 9);
+    assert_int_equal(s->interfaces[1].vlan, 7);
+
+    assert_int_equal(one->n_addresses, 2);
+    assert_int_equal(one->n_interfaces, 1);
+    assert_ptr_equal(one->interfaces[0], &s->interfaces[1]);
+    assert_int_equal(one->first_port, 19522);
+    assert_int_equal(one->last_port, 19600);
+    assert_int_equal(one->n_sources, 2);
+    assert_int_equal(one->sources[1].len, 32);
+    assert_int_equal(one->late, LATE_DROP);
+    assert_int_equal(one->n_members, 3);
+    assert_int_equal(one->members[0].id, 3);
+    m = instance_find_member(one, 7);
+    assert_int_equal(m->base, 20000);
+    assert_int_equal(m->bits, 4);
+    assert_true(m->keep);
+    assert_string_equal(m->egress.name, "cn7");
+    assert_int_equal(one->members[0].egress.type, PORT_IN);
+    assert_int_equal(one->members[2].egress.number, 12);
+    evlb_config_destroy(config);
+}
+
+static void
+test_good_epochs(void **state)
+{
+    struct evlb_config *config = load_good(good);
+    const struct epochs *e = &config->state.instances[0].epochs;
+
+    (void) state;
+    assert_int_equal(e->n, 3);
+    assert_int_equal(e->epochs[0]->id, 4);
+    assert_int_equal(e->epochs[0]->xor, 0xabcd);
+    assert_int_equal(e->epochs[0]->calendar->bits, 3);
+    assert_int_equal(calendar_count(e->epochs[0]->calendar, 7), 6);
+    assert_int_equal(calendar_count(e->epochs[0]->calendar, 3), 2);
+    assert_int_equal(e->epochs[1]->id, 5);
+    assert_int_equal(e->epochs[1]->first, UINT64_MAX - 1);
+    assert_int_equal(e->epochs[1]->calendar->bits, 9);
+    assert_int_equal(e->epochs[2]->id, 6);
+    assert_int_equal(e->epochs[2]->first, UINT64_MAX);
+    evlb_config_destroy(config);
+}
+
+static void
+test_defaults(void **state)
+{
+    char *text = edit("openflow = { listen = [ \"tcp:127.0.0.1:6653\", "
+                      "\"tcp:[::1]:7000\",\n"
+                      "                        \"unix:/run/evlb/of.sock\" ]; "
+                      "};\nl2_miss = \"drop\";\n",
+                      "");
+    struct evlb_config *config = load_good(text);
+    const struct instance *two = &config->state.instances[1];
+
+    (void) state;
+    assert_int_equal(config->n_listen, 1);
+    assert_string_equal(config->listen[0], "tcp:127.0.0.1");
+    assert_true(config->state.l2_normal);
+    assert_int_equal(two->first_port, 16384);
+    assert_int_equal(two->last_port, 32767);
+    assert_int_equal(two->n_interfaces, 2);
+    assert_int_equal(two->late, LATE_NEWEST);
+    assert_int_equal(two->epochs.n, 0);
+    evlb_config_destroy(config);
+    free(text);
+}
+
+/* A mistake: 'from' becomes 'to', which is refused on 'line' with words that
+ * include 'reason'. */
+struct mistake {
+    const char *from;
+    const char *to;
+    int line;
+    const char *reason;
+};
+
+static const struct mistake mistakes[] = {
+    /* Syntax and names. */
+    { "bridges = (", "bridges = [", 5, "syntax error" },
+    { "l2_miss = \"drop\"", "l2_miss = \"drop", 0, "syntax error" },
+    { "l2_miss", "l2_mis", 3, "l2_mis: is no known setting" },
+    { "\"drop\";\nb", "\"flood\";\nb", 3, "\"drop\" or \"normal\"" },
+    { "\"drop\";\nb", "1;\nb", 3, "l2_miss: must be a string" },
+    { "listen =", "lisen =", 1, "openflow.lisen: is no known setting" },
+
+    /* Where to listen. */
+    { "tcp:127.0.0.1:6653", "ssl:127.0.0.1", 1, "neither tcp:" },
+    { "tcp:127.0.0.1:6653", "tcp:localhost", 1, "numeric address" },
+    { "tcp:127.0.0.1:6653", "tcp:127.0.0.1:99999", 1, "numeric address" },
+    { "tcp:127.0.0.1:6653", "tcp:0.0.0.0", 1, "openflow.allow_plain" },
+    { "tcp:127.0.0.1:6653", "tcp:[::]", 1, "can be reached from other hosts" },
+    { "unix:/run/evlb", "unix:run/evlb", 2, "no absolute path" },
+    { "[ \"tcp:127.0.0.1:6653\",", "\"x\"; y = [", 1, "openflow.y" },
+
+    /* Bridges. */
+    { "bridges = (", "bridges = ( ); x = (", 0, "x: is no known setting" },
+    { "datapath_id = \"0x1\"; ", "", 7, "lacks the setting \"datapath_id\"" },
+    { "\"0x1\"", "\"0x1g\"", 7, "hexadecimal digits" },
+    { "\"0x1\"", "\"0\"", 7, "not all 0" },
+    { "\"0x1\"", "\"11112222333344445\"", 7, "1 to 16 hexadecimal" },
+    { "\"0x1\"", "1", 7, "datapath_id: must be a string" },
+    { "\"0x1\"", "\"ab\"", 7, "has the same datapath_id, on line 5" },
+    { "name = \"br1\"", "name = \"br0\"", 7, "named \"br0\", on line 5" },
+    { "\"daq2\" ]", "\"daq1\" ]", 6, "ports[1]: is listed twice" },
+    { "\"daq2\" ]", "\"a-name-too-long-for-it\" ]", 6, "no name of a port" },
+    { "[ 3, 4 ]", "[ 3, 65280 ]", 7, "number from 1 to 65279" },
+    { "[ 3, 4 ]", "4", 7, "ports: must be a list" },
+
+    /* Interfaces. */
+    { "02:00:00:00:00:01", "02:00:00:00:00", 10, "no MAC address" },
+    { "02:00:00:00:00:01", "03:00:00:00:00:01", 10, "of one station" },
+    { "02:00:00:00:00:01", "00:00:00:00:00:00", 10, "of one station" },
+    { "mac = \"02:00:00:00:00:01\"; ", "", 10, "lacks the setting \"mac\"" },
+    { "vlan = 7", "vlan = 4095", 11, "number from 0 to 4094" },
+    { "vlan = 7", "vlan = 0", 11, "has the same vlan, 0, on line 10" },
+    { "id = 9", "id = 16", 11, "number from 0 to 15" },
+    { "id = 9", "id = 0", 11, "has the same id, 0, on line 10" },
+    { "name = \"tagged\"", "name = \"plain\"", 11, "named \"plain\", on" },
+    { "id = 9", "idd = 9", 11, "interfaces[1].idd: is no known setting" },
+
+    /* Instances. */
+    { "id = 221", "id = 222", 38, "instances[1].id: must be a number" },
+    { "id = 221", "id = -1", 38, "number from 0 to 221" },
+    { "id = 221", "id = 0", 38, "instance \"one\" has the same id, 0" },
+    { "id = 221; ", "", 38, "lacks the setting \"id\"" },
+    { "name = \"two\"", "name = \"one\"", 38, "named \"one\", on line 15" },
+    { "[ \"10.0.0.2\" ]", "[ ]", 38, "lacks addresses" },
+    { "[ \"10.0.0.2\" ]", "[ \"10.0.0.1\" ]", 38, "of instance \"one\"" },
+    { "\"fd00::1\" ]", "\"10.0.0.1\" ]", 16, "of instance \"one\" already" },
+    { "\"fd00::1\" ]", "\"fd00:::1\" ]", 16, "no IPv4 or IPv6 address" },
+    { "\"fd00::1\" ]", "\"ff02::1\" ]", 16, "not the address of one host" },
+    { "[ \"tagged\" ]", "[ \"untagged\" ]", 17, "no interface \"untagged\"" },
+    { "[ \"tagged\" ]", "[ ]", 17, "interfaces: must not be empty" },
+    { "[ 19522, 19600 ]", "[ 19522 ]", 18, "must be two numbers" },
+    { "[ 19522, 19600 ]", "[ 0, 19600 ]", 18, "number from 1 to 65535" },
+    { "[ 19522, 19600 ]", "[ 1, 65536 ]", 18, "number from 1 to 65535" },
+    { "[ 19522, 19600 ]", "[ 19600, 19522 ]", 18, "is above the last one" },
+    { "fd00:1::/32", "fd00:1::1/32", 19, "zeros behind the prefix" },
+    { "fd00:1::/32", "fd00:1::/129", 19, "no address and no" },
+    { "[ \"0.0.0.0/0\" ]", "[ ]", 38, "lacks sources" },
+    { "\"drop\";\n    m", "\"keep\";\n    m", 20, "\"newest\" or \"drop\"" },
+
+    /* Members. */
+    { "id = 7; ip", "id = 65535; ip", 22, "number from 0 to 65534" },
+    { "id = 7; ip", "id = 3; ip", 24, "member 3 is there twice" },
+    { "id = 7; ip", "ip", 22, "lacks the setting \"id\"" },
+    { "ip = \"10.0.0.7\"", "ip = \"10.0.0.256\"", 22, "no IPv4 or IPv6" },
+    { "ip = \"10.0.0.7\"", "ip = 10", 22, "ip: must be a string" },
+    { "ip = \"10.0.0.7\"; ", "", 22, "lacks the setting \"ip\"" },
+    { "base = 20000", "base = 0", 23, "number from 1 to 65535" },
+    { "base = 20000", "base = 65530", 22, "16 ports from 65530 on exceed" },
+    { "bits = 4", "bits = 15", 23, "number from 0 to 14" },
+    { "bits = 4", "bits = \"four\"", 23, "number from 0 to 14" },
+    { "bits = 4", "bits = 4.0", 23, "number from 0 to 14" },
+    { "keep = true", "keep = 1", 23, "keep: must be true or false" },
+    { "egress = \"cn7\"; ", "", 22, "lacks the setting \"egress\"" },
+    { "egress = \"cn7\"", "egress = \"\"", 23, "no name of a port" },
+    { "egress = 12", "egress = 0", 27, "number from 1 to 65279" },
+    { "[ \"10.0.0.1\", \"fd00::1\" ]", "[ \"10.0.0.1\" ]", 24,
+      "no address of the family" },
+    { "keep = true", "keeep = true", 23, "keeep: is no known setting" },
+
+    /* Epochs. */
+    { "from = 0;", "", 30, "lacks the setting \"from\"" },
+    { "from = 0;", "from = -5;", 30, "must be a number from 0 to 1844674" },
+    { "from = 0;", "from = \"-5\";", 30, "must be a number from 0 to" },
+    { "from = 0;", "from = \"5x\";", 30, "must be a number from 0 to" },
+    { "from = 0;", "from = \"18446744073709551616\";", 30, "from 0 to" },
+    { "\"18446744073709551615\"", "5", 34, "is not beyond epoch 5" },
+    { "{ from = \"", "{ id = 4; from = \"", 34, "connected already" },
+    { "{ id = 4; from", "{ id = 65535; from", 32, "lacks the setting \"id\"" },
+    { "bits = 3", "bits = 10", 30, "number from 0 to 9" },
+    { "xor = 0xabcd", "xor = 65536", 30, "number from 0 to 65535" },
+    { "weight = 3", "weight = 0", 0, NULL }, /* Not a mistake. */
+    { "weight = 3", "weight = 1000001", 31, "number from 0 to 1000000" },
+    { "{ id = 65534; }", "{ id = 65534; weight = 0; }", 32, "weight above 0" },
+    { "{ id = 65534; }", "", 32, "no member has a weight" },
+    { "{ id = 7; weight = 3; }", "{ id = 8; }", 31, "has no member 8" },
+    { "{ id = 7; weight = 3; }", "{ id = 3; }", 30,
+      "member 3 is listed twice" },
+    { "{ id = 7; weight = 3; }", "7", 31, "must be a group" },
+    { "xor = 0xabcd", "slots = 8", 30, "slots: is no known setting" },
+};
+
+/* Returns true if 'm' is refused as it should be, or says why not. */
+static bool
+check_mistake(const struct mistake *m)
+{
+    char *text = edit(m->from, m->to);
+    char *where = m->line ? mem_printf(":%d: ", m->line) : mem_strdup(":");
+    struct evlb_config *config;
+    char *error = load(text, &config);
+    bool ok = m->reason
+                  ? (error && strstr(error, where) && strstr(error, m->reason))
+                  : !error;
+
+    if (!ok) {
+        print_error("\"%s\" for \"%s\", line %d, \"%s\": %s\n", m->to, m->from,
+                    m->line, m->reason ? m->reason : "correct",
+                    error ? error : "accepted");
+    }
+    assert_int_equal(config != NULL, !error);
+    evlb_config_destroy(config);
+    free(error);
+    free(where);
+    free(text);
+    return ok;
+}
+
+static void
+test_mistakes(void **state)
+{
+    bool ok = true;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        ok = check_mistake(&mistakes[i]) && ok;
+    }
+    assert_true(ok);
+}
+
+/* The file can end anywhere. */
+static void
+test_truncated(void **state)
+{
+    (void) state;
+    for (size_t n = 0; n < sizeof good - 1; n++) {
+        struct evlb_config *config;
+        char *text = mem_printf("%.*s", (int) n, good);
+        char *error = load(text, &config);
+
+        assert_int_equal(config != NULL, !error);
+        assert_true(error || n > sizeof good - 4
+                    || !strstr(text, "instances"));
+        free(error);
+        evlb_config_destroy(config);
+        free(text);
+    }
+}
+
+static void
+test_no_file(void **state)
+{
+    struct evlb_config *config;
+
+    (void) state;
+    unit_assert_error(evlb_config_load("/nowhere/evlb.conf", &config),
+                      "/nowhere/evlb.conf: cannot be read");
+    assert_null(config);
+}
+
+static void
+test_allow_plain(void **state)
+{
+    char *text = edit("openflow = { listen = [ \"tcp:127.0.0.1:6653\"",
+                      "openflow = { allow_plain = true; "
+                      "listen = [ \"tcp:0.0.0.0\"");
+    struct evlb_config *config = load_good(text);
+
+    (void) state;
+    assert_string_equal(config->listen[0], "tcp:0.0.0.0");
+    evlb_config_destroy(config);
+    free(text);
+}
+
+static void
+test_successor(void **state)
+{
+    struct evlb_config *old = load_good(good);
+    char *text = edit("weight = 3", "weight = 1");
+    struct evlb_config *new = load_good(text);
+
+    (void) state;
+    unit_assert_error(evlb_config_check_successor(old, old), NULL);
+    unit_assert_error(evlb_config_check_successor(old, new),
+                      ":30: instance one: epoch 4 is connected");
+    evlb_config_destroy(old);
+    evlb_config_destroy(new);
+    free(text);
+}
+
+/* The configurations that come with the program are correct. */
+static void
+test_shipped(void **state)
+{
+    struct evlb_config *config;
+
+    (void) state;
+    unit_assert_error(evlb_config_load("configs/demo.conf", &config), NULL);
+    assert_int_equal(config->state.n_instances, 1);
+    evlb_config_destroy(config);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),        cmocka_unit_test(test_good_epochs),
+        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_truncated),   cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_allow_plain), cmocka_unit_test(test_successor),
+        cmocka_unit_test(test_shipped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
