@@ -59,3 +59,15 @@ UNIT_TESTS += test-config
 test-config_SRCS := tests/unit/test-config.c $(config_SRCS) $(core_SRCS) \
 	controller/target/ovs/address.c
 test-config_PKGS := libevent_core libconfig
+
+UNIT_TESTS += test-flows
+test-flows_SRCS := tests/unit/test-flows.c tests/unit/random-state.c \
+	$(core_SRCS) $(rules_SRCS) $(flows_SRCS)
+test-flows_OVS := yes
+
+UNIT_TESTS += test-server
+test-server_SRCS := tests/unit/test-server.c tests/unit/fake-switch.c \
+	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
+	$(ovs_SRCS)
+test-server_PKGS := libevent_core
+test-server_OVS := yes

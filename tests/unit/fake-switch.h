@@ -48,6 +48,7 @@ struct fake_switch {
     size_t n_mods; /* Modifications committed. */
     size_t n_commits;
     size_t n_discards;
+    size_t n_errors;
 
     /* Refuse the message of this number in the next bundle, from 0. */
     int refuse_add;
