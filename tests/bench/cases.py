@@ -99,11 +99,11 @@ def count_passes(flows):
 class Sampler:
     """Takes samples of cases on a switch.
 
-    The classifier sorts its subtables by use once a second.  Where ticks have
-    many of them, a sample begins after that."""
+    The classifier sorts its subtables by use once a second.  Where there are
+    several, a sample begins after that."""
 
     WARM = 0.4
-    WARM_PREFIXES = 1.4
+    WARM_BALANCER = 1.4
     SECONDS = 0.6
 
     def __init__(self, sw, ports, stamps):
@@ -136,8 +136,7 @@ class Sampler:
         sw.set_port(name, True)
         try:
             self.tid = sw.pmd_thread()
-            time.sleep(self.WARM if case.epochs in ((), CATCH_ALL)
-                       else self.WARM_PREFIXES)
+            time.sleep(self.WARM_BALANCER if case.epochs else self.WARM)
             yield
         finally:
             sw.set_port(name, False)
