@@ -103,7 +103,7 @@ def table(records):
     return [lines[0], "-" * max(map(len, lines))] + lines[1:]
 
 
-def write_json(path, records, **more):
+def write_json(path, records):
     with open(path, "w") as f:
-        json.dump({"cases": records, **more}, f, indent=1)
+        json.dump({"cases": records}, f, indent=1)
         f.write("\n")
