@@ -71,3 +71,11 @@ test-server_SRCS := tests/unit/test-server.c tests/unit/fake-switch.c \
 	$(ovs_SRCS)
 test-server_PKGS := libevent_core
 test-server_OVS := yes
+
+FUZZERS += fuzz-session
+fuzz-session_SRCS := tests/fuzz/fuzz-session.c $(core_SRCS) $(rules_SRCS) \
+	$(flows_SRCS) $(filter-out %/server.c %/address.c,$(ovs_SRCS))
+fuzz-session_SEEDS := tests/fuzz/seeds/session
+# Clang compares the signs in vlog's macros, too.
+fuzz-session_CFLAGS := -Wno-sign-compare
+fuzz-session_OVS := yes

@@ -134,19 +134,29 @@ char *
 rule_diff_compute(struct rule_diff *diff, const struct rule_set *old,
                   const struct rule_set *new)
 {
-    const struct rule *a = old->rules, *a_end = a + old->n;
-    const struct rule *b = new->rules, *b_end = b + new->n;
+    const struct rule *a = old->rules;
+    const struct rule *b = new->rules;
+    size_t n_a = old->n;
+    size_t n_b = new->n;
     char *error = NULL;
 
-    while (!error && (a < a_end || b < b_end)) {
-        int cmp = a == a_end ? 1 : b == b_end ? -1 : rule_compare(a, b);
+    while (!error && (n_a || n_b)) {
+        int cmp = !n_a ? 1 : !n_b ? -1 : rule_compare(a, b);
 
         if (cmp < 0) {
-            add_rule__(diff, RULE_DELETE, a++, false);
+            add_rule__(diff, RULE_DELETE, a, false);
         } else if (cmp > 0) {
-            add_rule__(diff, RULE_UPSERT, b++, false);
+            add_rule__(diff, RULE_UPSERT, b, false);
         } else {
-            error = add_change__(diff, old, a++, b++);
+            error = add_change__(diff, old, a, b);
+        }
+        if (cmp <= 0) {
+            a++;
+            n_a--;
+        }
+        if (cmp >= 0) {
+            b++;
+            n_b--;
         }
     }
     rule_diff_sort(diff);

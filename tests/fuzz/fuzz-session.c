@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A session with a hostile switch.
+ *
+ * The input is a series of messages, each
+ *
+ *     type (8 bits) | xid (8 bits) | body length (16 bits, big-endian) | body
+ *
+ * which are given the headers that they need to get past the first checks.
+ * Behind each one, a second passes.  The session has rules to install and goes
+ * through its whole life if the answers are right. */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <config.h>
+#include <openvswitch/ofp-msgs.h>
+#include <openvswitch/ofpbuf.h>
+#include <openvswitch/vlog.h>
+
+#include "controller/core/calendar.h"
+#include "controller/core/mem.h"
+#include "controller/rules/rule-set.h"
+#include "controller/target/ovs/session.h"
+
+#define BODY_MAX 8192
+
+int LLVMFuzzerInitialize(int *, char ***);
+int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
+
+static const struct rule_set *rules;
+
+/* One rule of each kind that becomes a message of its own shape. */
+static const struct rule_set *
+make_rules(void)
+{
+    const struct calendar_share shares[] = { { 1, 1 }, { 2, 1 } };
+    struct rule_set *set = rule_set_create();
+    struct rule rule = { .kind = RULE_CALENDAR };
+
+    free(calendar_create(shares, 2, 2, &rule.calendar.calendar));
+    rule_set_add(set, &rule);
+    calendar_unref(rule.calendar.calendar);
+
+    rule = (struct rule){ .kind = RULE_EPOCH };
+    rule_set_add(set, &rule);
+    rule = (struct rule){ .kind = RULE_MEMBER };
+    rule.member.egress.type = PORT_NAME;
+    memcpy(rule.member.egress.name, "cn1", 4);
+    rule_set_add(set, &rule);
+    rule = (struct rule){ .kind = RULE_PORTS };
+    rule_set_add(set, &rule);
+    free(rule_set_seal(set));
+    return set;
+}
+
+static const char *
+identify_cb(void *aux, struct session *session, uint64_t datapath_id,
+            char **error)
+{
+    (void) aux;
+    if (datapath_id == UINT64_MAX) {
+        *error = mem_strdup("is not ours");
+        return NULL;
+    }
+    session_set_rules(session, rules, 0);
+    return "br0";
+}
+
+static void
+committed_cb(void *aux, struct session *session, const struct rule_set *set)
+{
+    (void) session;
+    if (set != rules) {
+        abort();
+    }
+    ++*(unsigned int *) aux;
+}
+
+/* Gives 'session' the message at the beginning of the 'size' bytes at 'p'.
+ * Returns how many bytes it was. */
+static size_t
+receive(struct session *session, const uint8_t *p, size_t size, int64_t now)
+{
+    static uint64_t buf[(sizeof(struct ofp_header) + BODY_MAX) / 8];
+    struct ofp_header *oh = (struct ofp_header *) buf;
+    size_t length = (size_t) p[2] << 8 | p[3];
+
+    length = length < size - 4 ? length : size - 4;
+    length = length < BODY_MAX ? length : BODY_MAX;
+    oh->version = OFP15_VERSION;
+    oh->type = p[0];
+    oh->length = htons((uint16_t) (sizeof *oh + length));
+    oh->xid = htonl(p[1]);
+    memcpy(oh + 1, p + 4, length);
+    session_receive(session, oh, now);
+    return 4 + length;
+}
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void) argc;
+    (void) argv;
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    rules = make_rules();
+    return 0;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
+{
+    static const struct session_handlers handlers = { identify_cb,
+                                                      committed_cb };
+    unsigned int n_committed = 0;
+    struct session *session;
+    struct ofpbuf *msg;
+    int64_t now = 1;
+
+    session = session_create("peer", &handlers, &n_committed, now);
+    while (size >= 4 && !session_get_error(session)) {
+        size_t n = receive(session, p, size, now);
+
+        p += n;
+        size -= n;
+        now += 1000;
+        session_run(session, now);
+        while ((msg = session_pop_request(session))) {
+            ofpbuf_delete(msg);
+        }
+        if (!session_get_error(session) && session_wakeup(session) <= now) {
+            abort();
+        }
+    }
+    session_destroy(session);
+    return 0;
+}
