@@ -25,6 +25,8 @@ evlbd_SRCS := controller/evlbd.c controller/epoch-log.c controller/log.c \
 evlbd_PKGS := libevent_core libconfig
 evlbd_OVS := yes
 evlbd_DIR := sbin
+MANS += man/evlbd.8
+CONFIGS += configs/demo.conf
 
 UNIT_TESTS += test-prefix
 test-prefix_SRCS := tests/unit/test-prefix.c controller/core/prefix.c
@@ -59,6 +61,10 @@ UNIT_TESTS += test-config
 test-config_SRCS := tests/unit/test-config.c $(config_SRCS) $(core_SRCS) \
 	controller/target/ovs/address.c
 test-config_PKGS := libevent_core libconfig
+
+UNIT_TESTS += test-epoch-log
+test-epoch-log_SRCS := tests/unit/test-epoch-log.c controller/epoch-log.c \
+	$(core_SRCS)
 
 UNIT_TESTS += test-flows
 test-flows_SRCS := tests/unit/test-flows.c tests/unit/random-state.c \

@@ -34,9 +34,9 @@ struct fixture {
 
 /* A switch at the other end of a socket. */
 struct client {
-    int fd;
     struct fake_switch sw;
     struct ofpbuf rx;
+    int fd;
     bool closed;
 };
 
