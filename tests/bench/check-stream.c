@@ -7,7 +7,8 @@
  * its tick asks for.  Its load-balancer header must have been kept.
  *
  * EPOCHS has a line for each epoch, in ascending order: the first tick, then
- * the members of the 512 slots.  Prints counts as JSON, by epoch of the ticks:
+ * the members of the 512 slots.  It is read when CAPTURE begins, so that it can
+ * be written after the pipe was opened.  Prints counts as JSON, by epoch of the ticks:
  *
  *     packets      all of them
  *     wrong_epoch  at the member of the epoch before or after
@@ -182,7 +183,7 @@ check_packet(const uint8_t *packet)
 }
 
 static void
-read_capture(const char *name)
+read_capture(const char *name, const char *epochs_name)
 {
     static char buffer[1 << 20];
     struct {
@@ -200,6 +201,7 @@ read_capture(const char *name)
     if (fread(header, sizeof header, 1, file) != 1) {
         fail("no capture");
     }
+    read_epochs(epochs_name);
     while (fread(&record, sizeof record, 1, file) == 1) {
         if (record.captured > sizeof packet || record.captured < HEADERS_LEN
             || fread(packet, record.captured, 1, file) != 1) {
@@ -236,8 +238,7 @@ main(int argc, char *argv[])
     if (argc != 3) {
         fail("usage: check-stream EPOCHS CAPTURE");
     }
-    read_epochs(argv[1]);
-    read_capture(argv[2]);
+    read_capture(argv[2], argv[1]);
 
     printf("{\"slowest_second\": %" PRIu64 ", \"epochs\": [",
            slowest_second());
