@@ -54,16 +54,16 @@ class Host:
         self.name = name
         self.port = port
         run("ip", "netns", "add", name)
+        # It does not speak of its own accord.
+        self.run("sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1",
+                 "net.ipv6.conf.default.disable_ipv6=1")
         run("ip", "link", "add", port, "mtu", str(mtu), "type", "veth",
             "peer", "name", "eth0", "mtu", str(mtu), "netns", name)
-        self.run("sysctl", "-qw", "net.ipv6.conf.all.dad_transmits=0",
-                 "net.ipv6.conf.default.dad_transmits=0",
-                 "net.ipv6.conf.all.accept_ra=0")
+        run("sysctl", "-qw", "net.ipv6.conf.%s.disable_ipv6=1" % port)
         if not tx_offload:
             self.run("ethtool", "-K", "eth0", "tx", "off")
         for device in ("lo", "eth0"):
             self.run("ip", "link", "set", device, "up")
-        run("sysctl", "-qw", "net.ipv6.conf.%s.disable_ipv6=1" % port)
         run("ip", "link", "set", port, "up")
 
     def run(self, *command):
@@ -88,4 +88,6 @@ class Host:
                 set_namespace(here.fileno())
 
     def destroy(self):
+        # A namespace goes in its own time; the link goes now.
+        self.run("ip", "link", "del", "eth0")
         run("ip", "netns", "del", self.name)

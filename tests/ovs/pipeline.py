@@ -27,8 +27,8 @@ def fault_of(frame):
     return frame[5] if frame[:5] == mac(FAULT_MAC % 0)[:5] else 0
 
 
-def parse_flows(switch, out, match="ip", epoch_table=32):
-    matches = ["ip", "ipv6"] if match == "ip" else [match]
+def parse_flows(switch, out, matches=("ip", "ipv6"), epoch_table=32):
+    """Flows up to the epoch table for packets that one of 'matches' takes."""
     return [switch.mark_flow(),
             "table=6,lb_status=0,actions=goto_table:%d" % epoch_table] \
         + ["table=0,%sactions=goto_table:5" % (m and m + ",")

@@ -155,8 +155,14 @@ class Switch:
             stdin=subprocess.DEVNULL,
             stdout=open(self.path(name + ".out"), "w"),
             stderr=subprocess.STDOUT)
-        self.wait_for(lambda: os.path.exists(self.ctl_path(name)),
+        self.wait_for(lambda: self.answers(self.ctl_path(name)),
                       name + " starts")
+
+    def answers(self, path):
+        try:
+            return self.unixctl(path, "version", [])
+        except OSError:
+            return False
 
     def path(self, name):
         return os.path.join(self.rundir, name)
@@ -164,15 +170,17 @@ class Switch:
     def ctl_path(self, name):
         return self.path("%s.%d.ctl" % (name, self.processes[name].pid))
 
-    def start(self, *options):
+    def start(self, *options, **config):
+        """'config' is what other_config holds before ovs-vswitchd starts."""
         db = self.path("conf.db")
         self.run("ovsdb-tool", "create", db, find_schema(self.dirs))
         self.spawn("ovsdb-server", db, "--no-chdir", "--pidfile",
                    "--log-file", "-vconsole:off",
                    "--remote=punix:" + self.path("db.sock"))
         # Revalidators that run often keep the tests short.
+        config.setdefault("max-revalidator", "100")
         self.vsctl("--no-wait", "init", "--", "set", "Open_vSwitch", ".",
-                   "other_config:max-revalidator=100")
+                   *["other_config:%s=%s" % item for item in config.items()])
         self.spawn("ovs-vswitchd", "--no-chdir", "--pidfile", "--log-file",
                    "-vconsole:off", *options, "unix:" + self.path("db.sock"))
         self.appctl("vlog/disable-rate-limit")
@@ -271,6 +279,14 @@ class Switch:
                 "protocols=OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15"]
         for i, port in enumerate(ports):
             args += ["--"] + self.dummy_port(name, port, i + 1, mtu)
+        self.vsctl(*args)
+
+    def add_netdev_bridge(self, name, ports):
+        args = ["add-br", name, "--", "set", "bridge", name,
+                "datapath_type=netdev", "fail-mode=secure",
+                "protocols=OpenFlow13,OpenFlow15"]
+        for port in ports:
+            args += ["--", "add-port", name, port]
         self.vsctl(*args)
 
     def dummy_port(self, bridge, port, ofport, mtu=9200):

@@ -23,7 +23,7 @@ FAMILIES = pytest.mark.parametrize("family", [4, 6])
 @pytest.fixture(scope="module")
 def parser(ovs):
     ovs.clear("br0")
-    ovs.add_flows("br0", *parse_flows(ovs, "p2", match=""),
+    ovs.add_flows("br0", *parse_flows(ovs, "p2", [""]),
                   "table=32,actions=set_field:%s->eth_dst,output:p2"
                   % VALID_MAC)
     return ovs
