@@ -155,6 +155,82 @@ def test_random(pipeline, seed):
     check(pipeline, [random_event(rng) for _ in range(1000)])
 
 
+@pytest.mark.parametrize("config", ["emc-insert-inv-prob=1",
+                                    "emc-insert-inv-prob=0",
+                                    "smc-enable=true"])
+def test_caches(pipeline, config):
+    """The datapath's caches, which one sender's packets to all members share
+    by their 5-tuple's hash, make no difference: filled by every packet, off,
+    or the other one."""
+    pipeline.vsctl("set", "Open_vSwitch", ".", "other_config:" + config)
+    try:
+        rng = random.Random(config)
+        frames = [event(family, tick=rng.getrandbits(64),
+                        port_select=rng.getrandbits(16))
+                  for family in (4, 6) for _ in range(300)]
+        for _ in range(2):
+            check(pipeline, frames)
+    finally:
+        pipeline.vsctl("remove", "Open_vSwitch", ".", "other_config",
+                       config.split("=")[0])
+
+
+def test_each_stage_counts(pipeline):
+    """Flows of all stages have counted the packets that took them."""
+    def counts():
+        return {table: sum(pipeline.counters("br0", table).values())
+                for table in (5, 6, 32, 8)}
+    before = counts()
+    frames = each_member(family=4) * 3 + each_member(family=6) * 2
+    check(pipeline, frames + [event(tick=1)] * 7)
+    after = counts()
+    assert {t: after[t] - before[t] for t in before} \
+        == {t: len(frames) + 7 for t in before}
+
+
+def test_members_change(br0):
+    """A member's flow that is changed, removed and added is followed by the
+    datapath; the others are not touched."""
+    member = Member(4, SELF_MAC, "02:00:00:00:01:01", SELF_IP[4], "10.1.0.1",
+                    20000)
+    moved = Member(4, SELF_MAC, "02:00:00:00:01:02", SELF_IP[4], "10.1.0.2",
+                   30000, 4, True)
+    br0.add_group("br0", calendar(7, {0: 5, 1: 6}, bits=1))
+    br0.add_flows("br0", *parse_flows(br0, "p2"), "table=32,actions=group:7",
+                  *member_flows({5: {4: member}, 6: {4: member}}, "p2"))
+    frames = [event(tick=t, port_select=9) for t in range(4)]
+
+    def forwarded(five):
+        return [model.forward(f, m) for f, m in zip(
+            frames, (five, member) * 2) if m]
+    assert br0.forward("p1", frames, "p2") == forwarded(member)
+    for change, five in (("mod-flows", moved), ("del-flows", None),
+                         ("add-flow", member)):
+        match = "table=8,lb_status=0,lb_member=5,ip"
+        br0.ofctl(change, "br0", match if five is None else
+                  "%s,actions=%s,output:2" % (match, five.action()))
+        br0.settle()
+        assert br0.forward("p1", frames, "p2") == forwarded(five)
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("keep", [False, True])
+def test_802_3_frame(br0, family, keep):
+    """IP behind LLC and SNAP headers is none of the balancer's, or the length
+    in front of them is right afterwards."""
+    member = Member(family, SELF_MAC, "02:00:00:00:01:01", SELF_IP[family],
+                    "10.1.0.1" if family == 4 else "2001:db8::1", 1, 0, keep)
+    br0.add_group("br0", calendar(7, {0: 5}, bits=0))
+    br0.add_flows("br0", *parse_flows(br0, "p2"), "table=32,actions=group:7",
+                  *member_flows({5: {family: member}}, "p2"))
+    good = event(family)
+    snap = b"\xaa\xaa\3\0\0\0" + good[12:]
+    frame = good[:12] + len(snap).to_bytes(2, "big") + snap
+    for got in br0.forward("p1", [frame], "p2"):
+        assert fault_of(got) == model.NOT_UDP \
+            or model.word(got, 12) == len(got) - 14
+
+
 def test_nothing_was_dropped_by_lb_forward(pipeline):
     """lb_forward drops what lb_parse would have refused; here it has not met
     any."""

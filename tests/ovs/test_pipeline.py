@@ -210,8 +210,9 @@ def test_then_controller_and_output(sw):
         == forwarded(FRAMES)
 
 
-def test_then_a_patch_port(sw):
-    """The other bridge's flows see the packet as it was rewritten."""
+@pytest.fixture
+def second(sw):
+    """A bridge br1 behind br0's patch port 10, with a port q2 of its own."""
     sw.vsctl("add-br", "br1", "--", "set", "bridge", "br1",
              "datapath_type=dummy", "fail-mode=secure",
              "protocols=OpenFlow13,OpenFlow15", "--",
@@ -220,40 +221,36 @@ def test_then_a_patch_port(sw):
              "add-port", "br1", "to0", "--", "set", "interface", "to0",
              "type=patch", "options:peer=to1", "ofport_request=11", "--",
              *sw.dummy_port("br1", "q2", 12))
-    try:
-        sw.add_flows("br1", *["table=0,udp,nw_ttl=63,udp_dst=%d,actions="
+    yield sw
+    # Nothing in the datapath may point to a bridge that goes.
+    sw.clear("br0")
+    sw.clear("br1")
+    sw.vsctl("del-port", "br0", "to1", "--", "del-br", "br1")
+
+
+def test_then_a_patch_port(second):
+    """The other bridge's flows see the packet as it was rewritten."""
+    second.add_flows("br1", *["table=0,udp,nw_ttl=63,udp_dst=%d,actions="
                               "set_field:02:00:00:00:aa:%02x->eth_src,"
                               "output:12" % (20000 + i, i)
                               for i in range(16)])
-        frames = [f for f in FRAMES if f[12:14] == b"\x08\0"]
-        got = sw.run_frames(both("A,output:10", "in_port=1"), frames=frames,
+    frames = [f for f in FRAMES if f[12:14] == b"\x08\0"]
+    got = second.run_frames(both("A,output:10", "in_port=1"), frames=frames,
                             out="q2")
-        assert [f.hex() for f in got] == [
-            (f[:6] + mac("02:00:00:00:aa:%02x" % (
-                model.parse(i).port_select % 16)) + f[12:]).hex()
-            for i, f in zip(frames, forwarded(frames))]
-    finally:
-        sw.vsctl("del-port", "br0", "to1", "--", "del-br", "br1")
+    assert [f.hex() for f in got] == [
+        (f[:6] + mac("02:00:00:00:aa:%02x" % (
+            model.parse(i).port_select % 16)) + f[12:]).hex()
+        for i, f in zip(frames, forwarded(frames))]
 
 
-def test_fields_through_a_patch_port(sw):
+def test_fields_through_a_patch_port(second):
     """What lb_parse found is there in the other bridge."""
-    sw.vsctl("add-br", "br1", "--", "set", "bridge", "br1",
-             "datapath_type=dummy", "fail-mode=secure", "--",
-             "add-port", "br0", "to1", "--", "set", "interface", "to1",
-             "type=patch", "options:peer=to0", "ofport_request=10", "--",
-             "add-port", "br1", "to0", "--", "set", "interface", "to0",
-             "type=patch", "options:peer=to1", "ofport_request=11", "--",
-             *sw.dummy_port("br1", "q2", 12))
-    try:
-        sw.add_flows("br1", "table=0,lb_tick=7,lb_version=2,lb_port_select=7,"
+    second.add_flows("br1", "table=0,lb_tick=7,lb_version=2,lb_port_select=7,"
                      "actions=output:12")
-        got = sw.run_frames("ip,in_port=1,actions=lb_parse(table=6)",
+    got = second.run_frames("ip,in_port=1,actions=lb_parse(table=6)",
                             "table=6,lb_status=0,actions=output:10", out="q2")
-        assert got == [f for f in FRAMES if f[12:14] == b"\x08\0"
-                       and model.parse(f).tick == 7]
-    finally:
-        sw.vsctl("del-port", "br0", "to1", "--", "del-br", "br1")
+    assert got == [f for f in FRAMES if f[12:14] == b"\x08\0"
+                   and model.parse(f).tick == 7]
 
 
 def test_then_mirror(sw):
@@ -377,9 +374,11 @@ def test_parse_twice(sw):
     assert got == sw.others["p3"] == FRAMES
 
 
-def test_parse_fields_end_with_the_fork(sw):
-    """Behind lb_parse in the list, the fields are still 0."""
-    got = sw.run_frames(both("lb_parse(table=6),resubmit(,7)"),
+@pytest.mark.parametrize("between", ["", "debug_recirc,"])
+def test_parse_fields_end_with_the_fork(sw, between):
+    """Behind lb_parse in the list, the fields are still 0, also after
+    recirculation."""
+    got = sw.run_frames(both("lb_parse(table=6),%sresubmit(,7)" % between),
                         "table=7,lb_version=0,actions=output:3",
                         "table=7,lb_version=2,actions=output:4",
                         "table=6,lb_version=2,actions=output:2",
@@ -411,7 +410,8 @@ def expected_of(slots):
 
 @pytest.mark.parametrize("actions", ["group:7,group:8",
                                      "clone(group:7),group:8",
-                                     "group:7,resubmit(,33)"])
+                                     "group:7,resubmit(,33)",
+                                     "group:7,debug_recirc,resubmit(,33)"])
 def test_two_calendars(sw, actions):
     """A packet that goes to two calendars in turn gets from each the member
     of its slot."""
