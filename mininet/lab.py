@@ -176,7 +176,8 @@ class Switch:
         self.vsctl("add-br", bridge, "--", "set", "bridge", bridge,
                    "datapath_type=netdev", "fail_mode=secure",
                    "protocols=OpenFlow15",
-                   "other_config:datapath-id=" + datapath_id)
+                   "other_config:datapath-id=" + datapath_id,
+                   "other_config:disable-in-band=true")
 
     def start_switch(self):
         """Starts ovs-vswitchd, ahead of other programs on a busy machine: a
