@@ -13,8 +13,11 @@ flows_SRCS := flows/calendar.c flows/cookie.c flows/draft.c flows/entry.c \
 	flows/local.c flows/member.c flows/parse.c flows/readback.c \
 	flows/source.c
 ovs_SRCS := controller/target/ovs/address.c controller/target/ovs/change.c \
-	controller/target/ovs/ports.c controller/target/ovs/readback.c \
-	controller/target/ovs/server.c controller/target/ovs/session.c
+	controller/target/ovs/listener.c controller/target/ovs/ports.c \
+	controller/target/ovs/readback.c controller/target/ovs/server.c \
+	controller/target/ovs/session.c \
+	controller/target/ovs/session-change.c \
+	controller/target/ovs/session-handshake.c
 config_SRCS := controller/config.c controller/config-bridge.c \
 	controller/config-instance.c controller/config-member.c \
 	controller/config-reader.c controller/config-values.c
@@ -54,7 +57,7 @@ test-rule-diff_SRCS := tests/unit/test-rule-diff.c tests/unit/random-state.c \
 UNIT_TESTS += test-session
 test-session_SRCS := tests/unit/test-session.c tests/unit/fake-switch.c \
 	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
-	$(filter-out %/server.c %/address.c,$(ovs_SRCS))
+	$(filter-out %/server.c %/address.c %/listener.c,$(ovs_SRCS))
 test-session_OVS := yes
 
 UNIT_TESTS += test-config
@@ -80,7 +83,7 @@ test-server_OVS := yes
 
 FUZZERS += fuzz-session
 fuzz-session_SRCS := tests/fuzz/fuzz-session.c $(core_SRCS) $(rules_SRCS) \
-	$(flows_SRCS) $(filter-out %/server.c %/address.c,$(ovs_SRCS))
+	$(flows_SRCS) $(filter-out %/server.c %/address.c %/listener.c,$(ovs_SRCS))
 fuzz-session_SEEDS := tests/fuzz/seeds/session
 # Clang compares the signs in vlog's macros, too.
 fuzz-session_CFLAGS := -Wno-sign-compare

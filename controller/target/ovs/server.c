@@ -2,20 +2,13 @@
 
 #include "controller/target/ovs/server.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
-#include <event2/listener.h>
 
 #include <config.h>
 #include <openvswitch/list.h>
@@ -23,10 +16,9 @@
 #include <openvswitch/ofpbuf.h>
 #include <openvswitch/vlog.h>
 
-#include "controller/core/addr.h"
 #include "controller/core/mem.h"
 #include "controller/rules/rule-set.h"
-#include "controller/target/ovs/address.h"
+#include "controller/target/ovs/listener.h"
 #include "controller/target/ovs/session.h"
 
 VLOG_DEFINE_THIS_MODULE(evlb_server);
@@ -55,14 +47,6 @@ struct connection {
     struct event *timer;
     char *peer;
     struct session *session; /* NULL if only last words are left. */
-};
-
-struct listener {
-    struct ovs_list node; /* In struct ovs_server's 'listeners'. */
-    struct ovs_server *server;
-    struct evconnlistener *evl;
-    char *address;
-    char *path; /* Of a Unix socket, or NULL. */
 };
 
 struct ovs_server {
@@ -300,43 +284,16 @@ committed__(void *c_, struct session *session, const struct rule_set *rules)
     c->server->committed(c->server->aux, c->sw->datapath_id, rules);
 }
 
-/* Listeners. */
-
-/* Returns the name of the peer at 'sa', which the caller must free. */
-static char *
-peer_to_string__(const struct listener *l, const struct sockaddr *sa)
-{
-    char s[ADDR_STRLEN];
-
-    if (sa->sa_family == AF_INET) {
-        const struct sockaddr_in *sin = (const struct sockaddr_in *) sa;
-
-        evutil_inet_ntop(AF_INET, &sin->sin_addr, s, sizeof s);
-        return mem_printf("tcp:%s:%u", s, ntohs(sin->sin_port));
-    } else if (sa->sa_family == AF_INET6) {
-        const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *) sa;
-
-        evutil_inet_ntop(AF_INET6, &sin6->sin6_addr, s, sizeof s);
-        return mem_printf("tcp:[%s]:%u", s, ntohs(sin6->sin6_port));
-    } else {
-        return mem_strdup(l->address);
-    }
-}
-
 static void
-accept_cb__(struct evconnlistener *evl, evutil_socket_t fd,
-            struct sockaddr *sa, int len, void *listener_)
+accept__(void *server_, int fd, const char *peer)
 {
     static const struct session_handlers handlers = { identify__,
                                                       committed__ };
-    struct listener *l = listener_;
-    struct ovs_server *server = l->server;
+    struct ovs_server *server = server_;
     struct connection *c;
 
-    (void) evl;
-    (void) len;
     if (server->n_connections >= OVS_SERVER_MAX_CONNECTIONS) {
-        VLOG_WARN("%s: connection refused: there are %d already", l->address,
+        VLOG_WARN("%s: connection refused: there are %d already", peer,
                   OVS_SERVER_MAX_CONNECTIONS);
         evutil_closesocket(fd);
         return;
@@ -344,13 +301,13 @@ accept_cb__(struct evconnlistener *evl, evutil_socket_t fd,
 
     c = mem_zalloc(sizeof *c);
     c->server = server;
-    c->peer = peer_to_string__(l, sa);
+    c->peer = mem_strdup(peer);
     c->bev = bufferevent_socket_new(server->base, fd, BEV_OPT_CLOSE_ON_FREE);
     c->timer = evtimer_new(server->base, timer_cb__, c);
-    c->session = session_create(c->peer, &handlers, c, now_ms__());
+    c->session = session_create(peer, &handlers, c, now_ms__());
     ovs_list_push_back(&server->connections, &c->node);
     server->n_connections++;
-    VLOG_INFO("%s: connected", c->peer);
+    VLOG_INFO("%s: connected", peer);
 
     bufferevent_setcb(c->bev, read_cb__, write_cb__, event_cb__, c);
     bufferevent_setwatermark(c->bev, EV_READ, sizeof(struct ofp_header),
@@ -359,78 +316,19 @@ accept_cb__(struct evconnlistener *evl, evutil_socket_t fd,
     connection_update__(c);
 }
 
-static void
-listener_destroy__(struct listener *l)
-{
-    evconnlistener_free(l->evl);
-    if (l->path) {
-        unlink(l->path);
-    }
-    free(l->path);
-    free(l->address);
-    ovs_list_remove(&l->node);
-    free(l);
-}
-
-/* Makes way for a Unix socket at 'path': removes one that nobody listens on
- * any more.  Anything else stays. */
-static void
-remove_stale_socket__(const struct listen_address *address, const char *path)
-{
-    struct stat st;
-    int fd;
-
-    if (lstat(path, &st) || !S_ISSOCK(st.st_mode)) {
-        return;
-    }
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
-    if (fd < 0) {
-        return;
-    }
-    if (connect(fd, (const struct sockaddr *) &address->sa, address->len)
-        && errno == ECONNREFUSED) {
-        unlink(path);
-    }
-    close(fd);
-}
-
 /* Lets switches connect to 'address', as listen_address_parse() takes it.
  * Returns NULL if successful, or an error, which the caller must free. */
 char *
 ovs_server_listen(struct ovs_server *server, const char *address)
 {
-    struct listen_address la;
     struct listener *l;
-    char *error = listen_address_parse(address, &la);
+    char *error = listener_create(server->base, address, accept__, server, &l);
 
-    if (error) {
-        return error;
+    if (!error) {
+        ovs_list_push_back(&server->listeners, &l->node);
+        VLOG_INFO("%s: listening", address);
     }
-
-    l = mem_zalloc(sizeof *l);
-    l->server = server;
-    l->address = mem_strdup(address);
-    if (la.sa.ss_family == AF_UNIX) {
-        l->path = mem_strdup(((struct sockaddr_un *) &la.sa)->sun_path);
-        remove_stale_socket__(&la, l->path);
-    }
-    l->evl = evconnlistener_new_bind(
-        server->base, accept_cb__, l,
-        LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 16,
-        (struct sockaddr *) &la.sa, (int) la.len);
-    if (!l->evl) {
-        error = mem_printf("%s: cannot listen: %s", address, strerror(errno));
-        free(l->path);
-        free(l->address);
-        free(l);
-        return error;
-    }
-    if (l->path) {
-        chmod(l->path, 0660);
-    }
-    ovs_list_push_back(&server->listeners, &l->node);
-    VLOG_INFO("%s: listening", address);
-    return NULL;
+    return error;
 }
 
 /* The server. */
@@ -477,7 +375,7 @@ ovs_server_destroy(struct ovs_server *server)
         return;
     }
     LIST_FOR_EACH_SAFE (l, node, &server->listeners) {
-        listener_destroy__(l);
+        listener_destroy(l);
     }
     LIST_FOR_EACH_SAFE (c, node, &server->connections) {
         connection_destroy__(c);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_OVS_SESSION_PRIVATE_H
+#define EVLB_OVS_SESSION_PRIVATE_H 1
+
+/* Within the session: its state, and what its three parts call of each other.
+ *
+ *     session.c             life, time, dispatching of messages
+ *     session-handshake.c   hello to READY: what the switch is and holds
+ *     session-change.c      READY, STAGING, COMMITTING: what it should hold */
+
+#include "controller/target/ovs/session.h"
+
+#include <stdbool.h>
+
+#include <config.h>
+#include <openvswitch/list.h>
+#include <openvswitch/ofp-msgs.h>
+#include <openvswitch/ofpbuf.h>
+
+#include "controller/target/ovs/ports.h"
+
+struct change;
+struct readback;
+
+struct session {
+    char *name; /* The peer's, then the switch's, too. */
+    const struct session_handlers *handlers;
+    void *aux;
+
+    enum session_state state;
+    uint32_t next_xid;
+    uint32_t awaited_xid;     /* Of the reply that the state waits for. */
+    struct ovs_list requests; /* To be sent. */
+    size_t n_replies;         /* Replies among them. */
+    char *error;              /* Why the session is over, or NULL. */
+
+    int64_t now;
+    int64_t created;
+    int64_t last_received;
+    int64_t last_probe;
+    int64_t retry; /* When to try a refused change again. */
+
+    struct ovs_ports ports;
+    const struct rule_set *rules;     /* What the switch should hold. */
+    const struct rule_set *installed; /* What it does, once it is READY. */
+    struct readback *readback;        /* Until the first change is done. */
+    bool dirty;                       /* Does something call for a change? */
+    char *missing_ports;              /* That rules name, as last reported. */
+
+    struct change *change;               /* The one under way. */
+    const struct rule_set *change_rules; /* 'rules' that it is for. */
+    bool refused; /* Did the switch refuse part of it? */
+    int64_t change_started;
+};
+
+/* session.c */
+void session_fail__(struct session *, char *error);
+void session_send__(struct session *, struct ofpbuf *);
+uint32_t session_request__(struct session *, struct ofpbuf *);
+void session_ask__(struct session *, enum session_state, struct ofpbuf *);
+void session_reply__(struct session *, struct ofpbuf *);
+
+/* session-handshake.c */
+void session_receive_hello__(struct session *, const struct ofp_header *);
+void session_receive_features__(struct session *, struct ofpbuf *);
+void session_receive_ports__(struct session *, struct ofpbuf *, bool more);
+void session_receive_groups__(struct session *, struct ofpbuf *, bool more);
+void session_receive_flows__(struct session *, struct ofpbuf *, bool more);
+
+/* session-change.c */
+void session_sync__(struct session *);
+void session_finish_staging__(struct session *);
+void session_complete_change__(struct session *);
+void session_receive_error__(struct session *, const struct ofp_header *);
+
+#endif /* session-private.h */
