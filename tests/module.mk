@@ -35,3 +35,34 @@ build/obj/ovs-ext/%.o build/san/obj/ovs-ext/%.o build/fuzz/obj/ovs-ext/%.o: \
 ALL_OBJS += $(foreach d,build/obj build/san/obj,$(patsubst \
 	%.c,$(d)/%.o,$(LB_SRCS)))
 $(ALL_OBJS): | $(OVS_STAMP)
+
+# Fuzzers of the same, and of what of Open vSwitch stands between them and the
+# wire: these files of its library are compiled once more, with clang,
+# AddressSanitizer and coverage (UndefinedBehaviorSanitizer watches ours only).
+LB_FUZZERS := fuzz-lb-odp fuzz-lb-openflow fuzz-lb-packet
+LB_FUZZ_OVS := $(patsubst %,build/fuzz/ovs/%.o,csum dp-packet dynamic-string \
+	flow match meta-flow netlink nx-match odp-execute odp-util ofp-actions \
+	ofp-flow ofp-group ofp-match ofp-msgs ofp-parse ofp-prop ofpbuf \
+	packets util)
+
+define lb_fuzzer
+FUZZERS += $(1)
+$(1)_SRCS := tests/fuzz/$(1).c
+$(1)_SEEDS := tests/fuzz/seeds/$(patsubst fuzz-%,%,$(1))
+$(1)_OVS := yes
+build/fuzz/bin/$(1): $(LB_FUZZ_OVS) \
+		$(patsubst %.c,build/fuzz/obj/%.o,$(LB_SRCS))
+endef
+$(foreach f,$(LB_FUZZERS),$(eval $(call lb_fuzzer,$(f))))
+ALL_OBJS += $(patsubst %.c,build/fuzz/obj/%.o,$(LB_SRCS))
+$(patsubst %.c,build/fuzz/obj/%.o,$(LB_SRCS)): | $(OVS_STAMP)
+
+$(LB_FUZZ_OVS): build/fuzz/ovs/%.o: | $(OVS_STAMP)
+	@mkdir -p $(@D)
+	$(call quiet,CC,Open vSwitch lib/$*.c (fuzzed))$(CLANG) -w -g -O1 \
+		-fno-omit-frame-pointer -fno-strict-aliasing -mssse3 \
+		-fsanitize=address,fuzzer-no-link -D_GNU_SOURCE -DHAVE_CONFIG_H \
+		-Ibuild/ovs-src -Ibuild/ovs-src/include -Ibuild/ovs-src/lib \
+		$$(pkg-config --cflags-only-I libdpdk) -MD -MP -c -o $@ \
+		build/ovs-src/lib/$*.c
+-include $(LB_FUZZ_OVS:.o=.d)

@@ -227,7 +227,7 @@ sizes(void **state)
 {
     (void) state;
     for (unsigned int bits = 0; bits < 256; bits++) {
-        for (size_t size = 0; size < 1200; size++) {
+        for (size_t size = 0; size < 2100; size++) {
             struct ovs_action_lb_calendar *c = xmalloc(size ? size : 1);
             bool valid = bits <= MAX_BITS && size == 8 + 2 * (1u << bits);
 
