@@ -6,7 +6,8 @@ core_SRCS := controller/core/addr.c controller/core/calendar.c \
 	controller/core/epoch.c controller/core/instance.c \
 	controller/core/mem.c controller/core/prefix.c
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
-	controller/rules/rule-diff.c controller/rules/rule-set.c
+	controller/rules/rule-diff.c controller/rules/rule-epochs.c \
+	controller/rules/rule-set.c
 
 flows_SRCS := flows/calendar.c flows/cookie.c flows/draft.c flows/entry.c \
 	flows/epoch.c flows/flows.c flows/header.c flows/l2.c flows/l3.c \
@@ -53,6 +54,10 @@ test-rule_SRCS := tests/unit/test-rule.c $(core_SRCS) $(rules_SRCS)
 UNIT_TESTS += test-rule-diff
 test-rule-diff_SRCS := tests/unit/test-rule-diff.c tests/unit/random-state.c \
 	$(core_SRCS) $(rules_SRCS)
+
+UNIT_TESTS += test-rule-epochs
+test-rule-epochs_SRCS := tests/unit/test-rule-epochs.c $(core_SRCS) \
+	$(rules_SRCS)
 
 UNIT_TESTS += test-session
 test-session_SRCS := tests/unit/test-session.c tests/unit/fake-switch.c \

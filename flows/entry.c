@@ -62,6 +62,7 @@ add_entry__(struct flows *flows, const struct cookie *cookie, uint8_t depth,
     }
     flows->entries[flows->n].cookie = *cookie;
     flows->entries[flows->n].depth = depth;
+    flows->entries[flows->n].tick = 0;
     flows->entries[flows->n].add = add;
     flows->entries[flows->n++].del = del;
 }

@@ -28,6 +28,7 @@ struct ofputil_group_desc;
 struct flows_entry {
     struct cookie cookie; /* Of a group, what a cookie of it would be. */
     uint8_t depth;        /* Of an epoch's flow, the prefix length. */
+    uint64_t tick;        /* Of an epoch's flow that was read, the prefix. */
     struct ofpbuf *add;   /* With xid 0. */
     struct ofpbuf *del;   /* With xid 0. */
 };

@@ -49,6 +49,7 @@ flows_add_flow_stats(const struct ofputil_flow_stats *fs, struct flows *flows)
     fm.ofpacts_len = fs->ofpacts_len;
     entry_add_flow(flows, &cookie, depth__(cookie.kind, fs->priority), &fm);
     minimatch_destroy(&fm.match);
+    flows->entries[flows->n - 1].tick = ntohll(fs->match.flow.lb_tick);
     return true;
 }
 

@@ -292,7 +292,7 @@ test_epoch_change(void **state)
     teardown(&f);
 }
 
-/* From any rule set to any other, in service and by reconnecting. */
+/* From any rule set to any other, in service. */
 static void
 test_any_change(void **state)
 {
@@ -308,17 +308,78 @@ test_any_change(void **state)
         set_rules(&f, random_rule_set(&seed, true));
         assert_ready(&f);
         assert_holds_rules(&f);
+        teardown(&f);
+    }
+}
 
-        /* The controller comes back with another idea. */
+/* The controller comes back with another idea of everything: either the switch
+ * is taken there, or, if that would change what is connected, left alone. */
+static void
+test_any_reconnect(void **state)
+{
+    int n_done = 0, n_refused = 0;
+    uint64_t seed = 8;
+
+    (void) state;
+    for (int i = 0; i < 100; i++) {
+        struct fixture f;
+        char *before, *after;
+
+        setup(&f);
+        set_rules(&f, random_rule_set(&seed, true));
+        handshake(&f);
+        before = fake_switch_dump(&f.sw);
         session_destroy(f.session);
         f.session = NULL;
+
         set_rules(&f, random_rule_set(&seed, true));
         handshake(&f);
         assert_ready(&f);
-        assert_ptr_equal(f.committed, f.rules);
-        assert_holds_rules(&f);
+        if (f.committed) {
+            assert_ptr_equal(f.committed, f.rules);
+            assert_holds_rules(&f);
+            n_done++;
+        } else {
+            after = fake_switch_dump(&f.sw);
+            assert_string_equal(before, after);
+            free(after);
+            n_refused++;
+        }
+        free(before);
         teardown(&f);
     }
+    assert_true(n_done > 5 && n_refused > 5);
+}
+
+/* The controller comes back without the newest epoch, or with its boundary
+ * moved: nothing is changed until it has them. */
+static void
+test_forgetful_reconnect(void **state)
+{
+    struct fixture f;
+    char *before, *after;
+
+    (void) state;
+    setup(&f);
+    set_rules(&f, make_rules(3, 0));
+    handshake(&f);
+    before = fake_switch_dump(&f.sw);
+    session_destroy(f.session);
+    f.session = NULL;
+
+    set_rules(&f, make_rules(2, 0));
+    handshake(&f);
+    assert_ready(&f);
+    assert_null(f.committed);
+    after = fake_switch_dump(&f.sw);
+    assert_string_equal(before, after);
+    free(after);
+    free(before);
+
+    set_rules(&f, make_rules(4, 0));
+    assert_ptr_equal(f.committed, f.rules);
+    assert_holds_rules(&f);
+    teardown(&f);
 }
 
 /* While the controller was away, flows of ours went missing, changed and were
@@ -822,6 +883,8 @@ main(void)
         cmocka_unit_test(test_reconnect_random),
         cmocka_unit_test(test_epoch_change),
         cmocka_unit_test(test_any_change),
+        cmocka_unit_test(test_any_reconnect),
+        cmocka_unit_test(test_forgetful_reconnect),
         cmocka_unit_test(test_repair),
         cmocka_unit_test(test_stray_groups),
         cmocka_unit_test(test_connected_calendar),

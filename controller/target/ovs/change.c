@@ -98,7 +98,7 @@ change_create(const struct rule_set *installed, const struct rule_set *desired,
 
     error = rule_diff_compute(&change->diff, installed, desired);
     if (!error && readback) {
-        error = readback_finish_diff(readback, &change->diff);
+        error = readback_finish_diff(readback, desired, &change->diff);
     }
     if (error) {
         change_destroy(change);

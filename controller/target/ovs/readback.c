@@ -10,6 +10,7 @@
 
 #include "controller/core/mem.h"
 #include "controller/rules/rule-diff.h"
+#include "controller/rules/rule-epochs.h"
 #include "controller/rules/rule-set.h"
 
 struct readback_node {
@@ -155,25 +156,85 @@ check_calendar__(const struct readback *rb, struct rule_step *step)
     return NULL;
 }
 
-/* Completes 'diff', the steps from readback_compare()'s set to the desired
- * one: adds steps that delete strays, and checks calendars.  The steps refer
- * to 'rb'.  Returns NULL or an error, which the caller must free. */
-char *
-readback_finish_diff(const struct readback *rb, struct rule_diff *diff)
+/* Stores in 'epochs' the epoch rules of 'instance' that were read. */
+static void
+get_epochs__(const struct readback *rb, uint16_t instance,
+             struct rule_epochs *epochs)
 {
-    for (size_t i = 0; i < diff->n; i++) {
+    for (size_t i = 0; i < rb->flows.n; i++) {
+        const struct flows_entry *e = &rb->flows.entries[i];
+        struct rule_epoch rule = { .instance = instance,
+                                   .prefix = { e->tick, e->depth },
+                                   .late = e->cookie.verdict != VERDICT_PASS,
+                                   .epoch = e->cookie.detail };
+
+        if (e->cookie.kind == RULE_EPOCH && e->cookie.owner == instance) {
+            rule_epochs_add(epochs, &rule);
+        }
+    }
+}
+
+/* Checks that ticks of 'instance' that go by an epoch in the switch go by it
+ * in 'desired', too. */
+static char *
+check_instance__(const struct readback *rb, const struct rule_set *desired,
+                 uint16_t instance)
+{
+    struct rule_epochs old, new;
+    char *error;
+
+    rule_epochs_init(&old);
+    rule_epochs_init(&new);
+    get_epochs__(rb, instance, &old);
+    for (size_t i = 0; i < desired->n; i++) {
+        const struct rule *rule = &desired->rules[i];
+
+        if (rule->kind == RULE_EPOCH && rule->epoch.instance == instance) {
+            rule_epochs_add(&new, &rule->epoch);
+        }
+    }
+    error = rule_epochs_check(&old, &new);
+    rule_epochs_destroy(&old);
+    rule_epochs_destroy(&new);
+    return error;
+}
+
+/* Checks that nothing that is connected in the switch changes. */
+static char *
+check_connected__(const struct readback *rb, const struct rule_set *desired,
+                  const struct rule_diff *diff)
+{
+    char *error = NULL;
+
+    for (size_t i = 0; !error && i < diff->n; i++) {
         struct rule_step *step = &diff->steps[i];
 
         if (step->op == RULE_UPSERT && step->kind == RULE_CALENDAR) {
-            char *error = check_calendar__(rb, step);
-
-            if (error) {
-                return error;
-            }
+            error = check_calendar__(rb, step);
         }
     }
+    for (size_t i = 0; !error && i < desired->n; i++) {
+        const struct rule *rule = &desired->rules[i];
 
-    for (size_t i = 0; i < rb->flows.n; i++) {
+        if (rule->kind == RULE_INSTANCE) {
+            error = check_instance__(rb, desired, rule->instance.instance);
+        }
+    }
+    return error;
+}
+
+/* Completes 'diff', the steps from readback_compare()'s set to 'desired': adds
+ * steps that delete strays.  The steps refer to 'rb'.
+ *
+ * Returns NULL, or an error, which the caller must free, if something that is
+ * connected in the switch would change. */
+char *
+readback_finish_diff(const struct readback *rb, const struct rule_set *desired,
+                     struct rule_diff *diff)
+{
+    char *error = check_connected__(rb, desired, diff);
+
+    for (size_t i = 0; !error && i < rb->flows.n; i++) {
         const struct flows_entry *entry = &rb->flows.entries[i];
         struct rule_step step = { .op = RULE_DELETE,
                                   .kind = entry->cookie.kind,
@@ -185,5 +246,5 @@ readback_finish_diff(const struct readback *rb, struct rule_diff *diff)
         }
     }
     rule_diff_sort(diff);
-    return NULL;
+    return error;
 }

@@ -6,7 +6,9 @@
 /* What a switch holds of ours, read back when it connects.
  *
  * It is filled, sealed, and then readback_compare() tells which of the rules that the switch should hold it
- * does hold; everything else that it holds of ours is a stray and has to go. */
+ * does hold; everything else that it holds of ours is a stray and has to go.
+ * Only, what is connected must not change: if the rules contradict it, nothing
+ * is done. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +35,7 @@ void readback_seal(struct readback *);
 
 struct rule_set *readback_compare(struct readback *, const struct rule_set *);
 bool readback_has(const struct readback *, const struct flows_entry *);
-char *readback_finish_diff(const struct readback *, struct rule_diff *);
+char *readback_finish_diff(const struct readback *, const struct rule_set *,
+                           struct rule_diff *);
 
 #endif /* readback.h */
