@@ -5,7 +5,6 @@
 #include "controller/config-parse.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "controller/core/mem.h"

@@ -2,7 +2,6 @@
 
 #include "controller/target/ovs/session-private.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
