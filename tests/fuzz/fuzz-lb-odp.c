@@ -200,7 +200,7 @@ key_attr(const uint8_t *data, size_t size)
     char *error = NULL;
 
     odp_flow_format(key, key->nla_len, mask, mask->nla_len, NULL, &ds, false);
-    if (size == 2 * sizeof(struct ovs_key_lb)) {
+    if (size == 2 * sizeof(struct ovs_key_lb) && ds.length) {
         struct ds second = DS_EMPTY_INITIALIZER;
 
         ofpbuf_init(&again, 0);
