@@ -61,6 +61,19 @@ actions_are_ours(const struct ofpact *ofpacts, size_t ofpacts_len)
     return true;
 }
 
+/* What was decoded has been checked: it can be executed. */
+static void
+check_forwards(const struct ofpact *ofpacts, size_t ofpacts_len)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH (a, ofpacts, ofpacts_len) {
+        if (a->type == OFPACT_LB_FORWARD) {
+            CHECK(!ofp_lb_forward_check(ofpact_get_LB_FORWARD(a)));
+        }
+    }
+}
+
 /* Groups. */
 
 /* Returns true if 'gm' of 'version' can be encoded and holds only what event
@@ -202,6 +215,7 @@ flow_mod(const struct ofp_header *oh)
 
         minimatch_expand(&fm.match, &match);
         match_format(&match, NULL, &ds, OFP_DEFAULT_PRIORITY);
+        check_forwards(fm.ofpacts, fm.ofpacts_len);
         if (match_is_ours(&fm.match)
             && actions_are_ours(fm.ofpacts, fm.ofpacts_len)) {
             check_flow_mod(&fm, protocol);
