@@ -297,8 +297,7 @@ mutated(void **state)
 }
 
 #ifdef DPDK_NETDEV
-/* A packet in several buffers: what is not in the first one is not read.
- * (Flow extraction has read the headers through UDP's from there.) */
+/* A packet in several buffers: what is not in the first one is not read. */
 static void
 segmented(void **state)
 {
@@ -309,7 +308,7 @@ segmented(void **state)
     {
         lb_frame_init(&f, families[i]);
         lb_frame_build(&f);
-        for (size_t size = f.lb; size < f.size; size++) {
+        for (size_t size = f.l3; size < f.size; size++) {
             struct dp_packet *packet = lb_frame_packet(f.bytes, f.size, 0);
             struct ovs_key_lb key;
             char *first = xmemdup(f.bytes, size);

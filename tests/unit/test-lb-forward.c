@@ -679,6 +679,32 @@ headroom(void **state)
     }
 }
 
+/* trunc() said before how much of the packet is to be sent: as much of what is
+ * left, and an Ethernet header at least. */
+static void
+truncated(void **state)
+{
+    static struct lb_frame f;
+
+    (void) state;
+    for (uint32_t max_len = ETH_HEADER_LEN; max_len < 120; max_len++) {
+        struct ovs_action_lb_forward a;
+        struct dp_packet *packet;
+        struct target t;
+
+        target_init(&t, false);
+        lb_frame_init(&f, false);
+        a = target_to_action(&t, false);
+        lb_frame_build(&f);
+        packet = lb_frame_packet(f.bytes, f.size, 0);
+        dp_packet_set_cutlen(packet, max_len);
+        assert_true(lb_forward_packet(packet, &a));
+        assert_int_equal(dp_packet_get_send_len(packet),
+                         MIN(max_len, f.size - LB_HEADER_LEN));
+        dp_packet_delete(packet);
+    }
+}
+
 /* A second lb_forward finds no header any more, or forwards again. */
 static void
 twice(void **state)
@@ -770,6 +796,7 @@ main(void)
         cmocka_unit_test(faults),
         cmocka_unit_test(after_other_actions),
         cmocka_unit_test(headroom),
+        cmocka_unit_test(truncated),
         cmocka_unit_test(twice),
         cmocka_unit_test(addresses),
     };

@@ -345,6 +345,24 @@ params(void **state)
     }
 }
 
+/* Group properties exist in OpenFlow 1.5 only: ovs-ofctl must not offer an
+ * earlier version for a calendar. */
+static void
+protocols(void **state)
+{
+    enum ofputil_protocol usable = OFPUTIL_P_ANY;
+    struct ofputil_group_mod gm;
+
+    (void) state;
+    unit_assert_error(parse_ofp_group_mod_str(&gm, OFPGC15_ADD,
+                                              METHOD "0x8090000" SLOT(0, 1),
+                                              NULL, NULL, &usable),
+                      NULL);
+    assert_false(usable & OFPUTIL_P_OF13_UP & ~OFPUTIL_P_OF15_UP);
+    assert_true(usable & OFPUTIL_P_OF15_OXM);
+    ofputil_uninit_group_mod(&gm);
+}
+
 /* Every cut of a message, in a heap buffer of its size, gives an error. */
 static void
 cut_messages(void **state)
@@ -423,6 +441,7 @@ main(void)
         cmocka_unit_test(refused_messages),
         cmocka_unit_test(actions_in_buckets),
         cmocka_unit_test(params),
+        cmocka_unit_test(protocols),
         cmocka_unit_test(cut_messages),
         cmocka_unit_test(mutated_messages),
     };

@@ -233,8 +233,12 @@ malformed_text(void **state)
         "lb_calendar(bits=0,xor=0,members=1*0/1)",
         "lb_calendar(bits=0,xor=0,members=65536)",
         "lb_calendar(bits=0,xor=0,members=4294967295)",
+        "lb_calendar(bits=0,xor=0,members=4294967297)",
         "lb_calendar(bits=0,xor=0,members=-1)",
         "lb_calendar(bits=0,xor=0,members=--)",
+        "lb_calendar(bits=0,xor=0,members=1*4294967297)",
+        "lb_calendar(bits=0,xor=65536,members=1)",
+        "lb_calendar(bits=4294967296,xor=0,members=1)",
         "lb_calendar(bits=1,xor=0,members=1)",
         "lb_calendar(bits=1,xor=0,members=1*3)",
         "lb_calendar(bits=9,xor=0,members=1*511)",
@@ -258,6 +262,12 @@ malformed_text(void **state)
         "ip_src=::ffff:192.0.2.99,ip_dst=10.1.2.3,base=1,bits=4)",
         "lb_forward(eth_src=02:00:00:00:ff:01,eth_dst=0e:10:20:30:40:50,"
         "ip_src=192.0.2.99,ip_dst=10.1.2.3,base=1,bits=17)",
+        "lb_forward(eth_src=02:00:00:00:ff:01,eth_dst=0e:10:20:30:40:50,"
+        "ip_src=192.0.2.99,ip_dst=10.1.2.3,base=1,bits=256)",
+        "lb_forward(eth_src=02:00:00:00:ff:01,eth_dst=0e:10:20:30:40:50,"
+        "ip_src=192.0.2.99,ip_dst=10.1.2.3,base=65536,bits=4)",
+        "lb_forward(eth_src=02:00:00:00:ff:01,eth_dst=0e:10:20:30:40:50,"
+        "ip_src=192.0.2.99,ip_dst=10.1.2.3,base=-1,bits=4)",
         "lb_forward(eth_src=02:00:00:00:ff:01,eth_dst=0e:10:20:30:40:50,"
         "ip_src=192.0.2.99,ip_dst=10.1.2.3,base=1,bits=4,kept)",
         "lb_forward(eth_src=02:00:00:00:ff:01,eth_dst=0e:10:20:30:40:50,"
@@ -528,27 +538,38 @@ flow_to_key(void **state)
 static void
 commit_member(void **state)
 {
+    struct flow_wildcards wc;
     struct flow flow, base;
     struct ofpbuf actions;
     char *text;
 
     (void) state;
+    flow_wildcards_init_catchall(&wc);
+    wc.masks.lb_member = OVS_BE16_MAX;
     memset(&flow, 0, sizeof flow);
     memset(&base, 0, sizeof base);
     ofpbuf_init(&actions, 0);
-    odp_lb_commit_member(&flow, &base, &actions);
+    odp_lb_commit_member(&flow, &base, &actions, &wc);
     assert_int_equal(actions.size, 0);
 
     flow.lb_member = htons(258);
-    odp_lb_commit_member(&flow, &base, &actions);
+    odp_lb_commit_member(&flow, &base, &actions, &wc);
     text = actions_to_string(&actions);
     assert_string_equal(text, "set(lb(member=258))");
     assert_int_equal(ntohs(base.lb_member), 258);
     free(text);
 
     ofpbuf_clear(&actions);
-    odp_lb_commit_member(&flow, &base, &actions);
+    odp_lb_commit_member(&flow, &base, &actions, &wc);
     assert_int_equal(actions.size, 0);
+
+    /* Bits that the flow neither wrote nor looked at are the packet's. */
+    wc.masks.lb_member = htons(0xff);
+    flow.lb_member = htons(0x0105);
+    odp_lb_commit_member(&flow, &base, &actions, &wc);
+    text = actions_to_string(&actions);
+    assert_string_equal(text, "set(lb(member=5/0xff))");
+    free(text);
     ofpbuf_uninit(&actions);
 }
 

@@ -170,10 +170,15 @@ rewrite_udp(const struct lb_packet *p, const struct ovs_action_lb_forward *a,
 static void
 strip_header(struct dp_packet *packet)
 {
+    uint32_t send_len = dp_packet_get_send_len(packet);
     char *data = dp_packet_data(packet);
 
     memmove(data + LB_HEADER_LEN, data, packet->l4_ofs + UDP_HEADER_LEN);
     dp_packet_pull(packet, LB_HEADER_LEN);
+    if (OVS_UNLIKELY(dp_packet_get_cutlen(packet))) {
+        /* An earlier trunc() may want to cut off more than is left. */
+        dp_packet_set_cutlen(packet, MAX(ETH_HEADER_LEN, send_len));
+    }
 }
 
 /* Rewrites 'packet', whose layer offsets must be set, as 'a' says.  Returns

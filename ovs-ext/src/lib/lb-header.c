@@ -45,6 +45,18 @@ contiguous_len(const struct dp_packet *packet)
     return dp_packet_size(packet);
 }
 
+/* Returns true if not all of the headers that check_l3() and check_udp() read
+ * lie in the first buffer of 'packet'. */
+static bool
+headers_are_segmented(const struct dp_packet *packet)
+{
+    size_t len = contiguous_len(packet);
+
+    return len < dp_packet_size(packet)
+           && len < (packet->l4_ofs == UINT16_MAX ? packet->l3_ofs
+                     : packet->l4_ofs + UDP_HEADER_LEN);
+}
+
 /* Checks that the IPv4 header at 'ip', whose lengths OVS has checked, carries
  * a whole UDP datagram. */
 static enum lb_status
@@ -137,6 +149,9 @@ lb_packet_find(struct dp_packet *packet, struct lb_packet *where,
     where->l3 = dp_packet_is_eth(packet) ? dp_packet_l3(packet) : NULL;
     if (!where->l3) {
         return LB_NOT_UDP;
+    }
+    if (OVS_UNLIKELY(headers_are_segmented(packet))) {
+        return LB_SEGMENTED;
     }
     status = check_l3(packet, where->l3, &where->ipv6);
     if (status) {

@@ -108,16 +108,20 @@ odp_execute_set_lb(struct dp_packet *packet, const struct ovs_key_lb *key,
 }
 
 /* Lets the datapath know the 'lb_member' that OpenFlow actions set, so that it
- * is there after recirculation. */
+ * is there after recirculation.  Writes no bits but those that 'wc' has, that
+ * is, that were written or matched: the others differ from packet to packet of
+ * the datapath flow. */
 void
 odp_lb_commit_member(const struct flow *flow, struct flow *base,
-                         struct ofpbuf *odp_actions)
+                     struct ofpbuf *odp_actions,
+                     const struct flow_wildcards *wc)
 {
+    ovs_be16 mask = wc->masks.lb_member;
     struct {
         struct ovs_key_lb key;
         struct ovs_key_lb mask;
-    } set = { .key = { .member = flow->lb_member },
-              .mask = { .member = OVS_BE16_MAX } };
+    } set = { .key = { .member = flow->lb_member & mask },
+              .mask = { .member = mask } };
     size_t offset;
 
     if (flow->lb_member != base->lb_member) {
@@ -240,10 +244,10 @@ parse_slot_run(const char *s, uint32_t members[], size_t *n)
 
     if (*s == '-') {
         len = 1;
-    } else if (!ovs_scan(s, "%u%n", &member, &len) || member > UINT16_MAX) {
+    } else if (!ovs_scan(s, "%5u%n", &member, &len) || member > UINT16_MAX) {
         return 0;
     }
-    if (ovs_scan(s + len, "*%u%n", &count, &more)) {
+    if (ovs_scan(s + len, "*%3u%n", &count, &more)) {
         len += more;
     }
     if (!count || count > LB_CALENDAR_MAX_SLOTS - *n) {
@@ -261,13 +265,14 @@ parse_calendar(const char *s, struct ofpbuf *actions)
     uint32_t members[LB_CALENDAR_MAX_SLOTS];
     union lb_calendar_buf buf;
     const char *start = s;
-    unsigned int bits;
+    unsigned int bits, xor;
     size_t n = 0;
-    uint16_t xor;
     int len = 0;
 
-    if (!ovs_scan(s, "lb_calendar(bits=%u,xor=%"SCNi16",members=%n", &bits,
-                  &xor, &len) || bits > LB_CALENDAR_MAX_BITS) {
+    /* Widths keep numbers from wrapping, which ovs_scan() does not notice. */
+    if (!ovs_scan(s, "lb_calendar(bits=%1u,xor=%6i,members=%n", &bits,
+                  &xor, &len)
+        || bits > LB_CALENDAR_MAX_BITS || xor > UINT16_MAX) {
         return -EINVAL;
     }
     do {
@@ -308,6 +313,7 @@ parse_forward(const char *s, struct ofpbuf *actions)
 {
     struct ovs_action_lb_forward f;
     const char *start = s;
+    unsigned int base, bits;
     bool ipv6;
     int len;
 
@@ -326,10 +332,12 @@ parse_forward(const char *s, struct ofpbuf *actions)
     s += 8;
     len = parse_ip(s, &f.ip_dst);
     s += len;
-    if (!len || !ovs_scan(s, ",base=%"SCNu16",bits=%"SCNu8"%n",
-                          &f.base, &f.bits, &len) || f.bits > 16) {
+    if (!len || !ovs_scan(s, ",base=%5u,bits=%2u%n", &base, &bits, &len)
+        || base > UINT16_MAX || bits > 16) {
         return -EINVAL;
     }
+    f.base = base;
+    f.bits = bits;
     s += len;
     if (!strncmp(s, ",keep", 5)) {
         f.flags |= LB_FORWARD_KEEP;

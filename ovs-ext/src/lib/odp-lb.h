@@ -21,6 +21,7 @@ struct dp_packet;
 struct dp_packet_batch;
 struct ds;
 struct flow;
+struct flow_wildcards;
 struct nlattr;
 struct ofpbuf;
 
@@ -31,7 +32,8 @@ void odp_execute_set_lb(struct dp_packet *, const struct ovs_key_lb *,
                         const struct ovs_key_lb *mask);
 
 void odp_lb_commit_member(const struct flow *, struct flow *base,
-                          struct ofpbuf *odp_actions);
+                          struct ofpbuf *odp_actions,
+                          const struct flow_wildcards *);
 
 void odp_lb_calendar_format(const struct nlattr *, struct ds *);
 void odp_lb_forward_format(const struct nlattr *, struct ds *);
