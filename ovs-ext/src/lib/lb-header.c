@@ -94,6 +94,17 @@ check_ipv6(const char *l3, const char *l4)
     return next == IPPROTO_UDP ? LB_OK : LB_NOT_UDP;
 }
 
+/* Returns true if LLC and SNAP headers are between 'l3' and a length field in
+ * the place of the Ethernet type. */
+static bool
+is_snap(const struct dp_packet *packet, const char *l3)
+{
+    return packet->l3_ofs >= ETH_HEADER_LEN + LLC_SNAP_HEADER_LEN
+           && get_unaligned_be32((const void *) (l3 - LLC_SNAP_HEADER_LEN))
+              == htonl(LLC_DSAP_SNAP << 24 | LLC_SSAP_SNAP << 16
+                       | LLC_CNTL_SNAP << 8);
+}
+
 static enum lb_status
 check_l3(const struct dp_packet *packet, const char *l3, bool *ipv6)
 {
@@ -101,7 +112,7 @@ check_l3(const struct dp_packet *packet, const char *l3, bool *ipv6)
     const char *l4 = dp_packet_l4(packet);
 
     *ipv6 = eth_type == htons(ETH_TYPE_IPV6);
-    if (!*ipv6 && eth_type != htons(ETH_TYPE_IP)) {
+    if ((!*ipv6 && eth_type != htons(ETH_TYPE_IP)) || is_snap(packet, l3)) {
         return LB_NOT_UDP;
     } else if (!l4) {
         /* OVS stops before L4 where the IP header contradicts the packet. */

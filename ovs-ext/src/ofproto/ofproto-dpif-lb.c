@@ -14,6 +14,7 @@
 #include "odp-util.h"
 #include "ofp-lb.h"
 #include "ofproto-provider.h"
+#include "openvswitch/meta-flow.h"
 #include "openvswitch/vlog.h"
 #include "packets.h"
 
@@ -59,9 +60,29 @@ ofproto_lb_probe(struct dpif *dpif)
     return supported;
 }
 
-/* Compiles the buckets of lb_calendar group 'group' into '*calendar', which
- * the caller must free.  'supported' says whether the datapath can do it.
- * Returns 0 or an OpenFlow error. */
+/* Checks 'group' for a datapath that cannot do event load balancing. */
+static enum ofperr
+check_unsupported_group(const struct ofgroup *group)
+{
+    const struct ofputil_bucket *bucket;
+
+    if (ofp_lb_is_calendar(&group->props)) {
+        VLOG_WARN_RL(&rl, "group %"PRIu32": datapath does not support "
+                     LB_CALENDAR_METHOD, group->group_id);
+        return OFPERR_OFPGMFC_INVALID_GROUP;
+    }
+    LIST_FOR_EACH (bucket, list_node, &group->buckets) {
+        if (ofproto_lb_check_actions(bucket->ofpacts, bucket->ofpacts_len)) {
+            return OFPERR_OFPGMFC_INVALID_GROUP;
+        }
+    }
+    return 0;
+}
+
+/* Checks 'group' and, if it is an lb_calendar group, compiles its buckets into
+ * '*calendar', which the caller must free; otherwise sets that to NULL.
+ * 'supported' says whether the datapath can do event load balancing.  Returns
+ * 0 or an OpenFlow error. */
 enum ofperr
 ofproto_lb_group_construct(const struct ofgroup *group, bool supported,
                            struct ovs_action_lb_calendar **calendar)
@@ -73,9 +94,9 @@ ofproto_lb_group_construct(const struct ofgroup *group, bool supported,
 
     *calendar = NULL;
     if (!supported) {
-        VLOG_WARN_RL(&rl, "group %"PRIu32": datapath does not support "
-                     LB_CALENDAR_METHOD, group->group_id);
-        return OFPERR_OFPGMFC_INVALID_GROUP;
+        return check_unsupported_group(group);
+    } else if (!ofp_lb_is_calendar(&group->props)) {
+        return 0;
     }
     error = ofp_lb_calendar_check(&group->buckets, &group->props, members,
                                   &message);
@@ -147,19 +168,37 @@ ofproto_lb_forward_flow(const struct ofpact_lb_forward *a, struct flow *flow)
     lb_key_to_flow(&(const struct ovs_key_lb) { .tick = 0 }, flow);
 }
 
+/* Puts the actions in 'odp_actions' from offset 'start' on into a clone(). */
+void
+ofproto_lb_wrap_in_clone(struct ofpbuf *odp_actions, size_t start)
+{
+    size_t len = odp_actions->size - start;
+    char *actions;
+
+    ofpbuf_put_zeros(odp_actions, NLA_HDRLEN);
+    actions = ofpbuf_at_assert(odp_actions, start, len + NLA_HDRLEN);
+    memmove(actions + NLA_HDRLEN, actions, len);
+    *ALIGNED_CAST(struct nlattr *, actions) = (struct nlattr) {
+        .nla_len = len + NLA_HDRLEN,
+        .nla_type = OVS_ACTION_ATTR_CLONE,
+    };
+}
+
 /* After lb_forward the flow no longer tells the packet's UDP port.  Returns
  * true if 'next' needs nothing that lb_forward made stale, so that it can go
- * on without another look at the packet. */
+ * on without another look at the packet.  Output must also be to a port whose
+ * packets leave the switch, which this function cannot know. */
 bool
 ofproto_lb_forward_allows(const struct ofpact *next)
 {
     switch ((int) next->type) {
-    case OFPACT_OUTPUT:
-        return ofpact_get_OUTPUT(next)->port != OFPP_NORMAL
-               && ofpact_get_OUTPUT(next)->port != OFPP_TABLE;
-    case OFPACT_OUTPUT_REG:
-    case OFPACT_OUTPUT_TRUNC:
-    case OFPACT_ENQUEUE:
+    case OFPACT_OUTPUT: {
+        ofp_port_t port = ofpact_get_OUTPUT(next)->port;
+
+        return (ofp_to_u16(port) < ofp_to_u16(OFPP_MAX)
+                || port == OFPP_IN_PORT || port == OFPP_LOCAL
+                || port == OFPP_CONTROLLER || port == OFPP_NONE);
+    }
     case OFPACT_SET_QUEUE:
     case OFPACT_POP_QUEUE:
     case OFPACT_NOTE:
@@ -169,20 +208,46 @@ ofproto_lb_forward_allows(const struct ofpact *next)
     }
 }
 
-/* Returns the error for OpenFlow action 'a' on a datapath that cannot do event
- * load balancing, 0 if 'a' is none of its actions. */
-enum ofperr
-ofproto_lb_check_action(const struct ofpact *a)
+/* Returns the field that 'a' writes, NULL if none. */
+static const struct mf_field *
+written_field(const struct ofpact *a)
 {
-    bool ours = (a->type == OFPACT_LB_PARSE || a->type == OFPACT_LB_FORWARD
-                 || (a->type == OFPACT_SET_FIELD
-                     && ofpact_get_SET_FIELD(a)->field->id == MFF_LB_MEMBER));
-
-    if (ours) {
-        VLOG_WARN_RL(&rl, "rejecting %s: datapath does not support event load "
-                     "balancing", ofpact_name(a->type));
+    switch ((int) a->type) {
+    case OFPACT_SET_FIELD:
+        return ofpact_get_SET_FIELD(a)->field;
+    case OFPACT_REG_MOVE:
+        return ofpact_get_REG_MOVE(a)->dst.field;
+    case OFPACT_STACK_POP:
+        return ofpact_get_STACK_POP(a)->subfield.field;
+    case OFPACT_CHECK_PKT_LARGER:
+        return ofpact_get_CHECK_PKT_LARGER(a)->dst.field;
+    case OFPACT_MULTIPATH:
+        return ofpact_get_MULTIPATH(a)->dst.field;
+    case OFPACT_BUNDLE:
+        return ofpact_get_BUNDLE(a)->dst.field;
+    default:
+        return NULL;
     }
-    return ours ? OFPERR_OFPBAC_BAD_TYPE : 0;
+}
+
+/* Checks the 'ofpacts_len' bytes of 'ofpacts' for a datapath that cannot do
+ * event load balancing.  Returns 0 or an OpenFlow error. */
+enum ofperr
+ofproto_lb_check_actions(const struct ofpact ofpacts[], size_t ofpacts_len)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH_FLATTENED (a, ofpacts, ofpacts_len) {
+        const struct mf_field *field = written_field(a);
+
+        if (a->type == OFPACT_LB_PARSE || a->type == OFPACT_LB_FORWARD
+            || (field && field->id == MFF_LB_MEMBER)) {
+            VLOG_WARN_RL(&rl, "rejecting %s: datapath does not support event "
+                         "load balancing", ofpact_name(a->type));
+            return OFPERR_OFPBAC_BAD_TYPE;
+        }
+    }
+    return 0;
 }
 
 /* Tracing. */

@@ -27,9 +27,10 @@ void ofproto_lb_put_calendar(const struct ovs_action_lb_calendar *,
 void ofproto_lb_put_forward(const struct ofpact_lb_forward *,
                             struct ofpbuf *odp_actions);
 void ofproto_lb_forward_flow(const struct ofpact_lb_forward *, struct flow *);
+void ofproto_lb_wrap_in_clone(struct ofpbuf *odp_actions, size_t start);
 bool ofproto_lb_forward_allows(const struct ofpact *next);
 
-enum ofperr ofproto_lb_check_action(const struct ofpact *);
+enum ofperr ofproto_lb_check_actions(const struct ofpact[], size_t);
 
 void ofproto_lb_trace_parse(const struct dp_packet *, struct flow *);
 void ofproto_lb_trace_calendar(const struct ovs_action_lb_calendar *,
