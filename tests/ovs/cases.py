@@ -152,7 +152,8 @@ def random_event(rng, tci_bits=0xffff):
         "tos": rng.getrandbits(8),
         "eth_src": "0a:%02x:00:00:00:%02x" % (rng.getrandbits(8),
                                               rng.getrandbits(8)),
-        "tags": rng.choice(([], [], [(ETH_VLAN, rng.getrandbits(16) & tci_bits)])),
+        "tags": rng.choice(([], [], [(ETH_VLAN,
+                                      rng.getrandbits(16) & tci_bits)])),
         "padding": rng.choice((b"", b"", rng.randbytes(rng.randrange(60)))),
     }
     if family == 4:

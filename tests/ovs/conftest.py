@@ -31,8 +31,8 @@ def ovs(programs, tmp_path_factory):
     At the end of the module it must still run, and must not have complained
     of anything that is a fault of its own."""
     switch = Switch(programs, tmp_path_factory.mktemp("ovs"))
-    switch.start("--enable-dummy=override", "--disable-system")
     try:
+        switch.start("--enable-dummy=override", "--disable-system")
         switch.add_dummy_bridge("br0", ["p1", "p2", "p3", "p4"])
         yield switch
         switch.check_health()

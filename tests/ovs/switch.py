@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A private ovsdb-server and ovs-vswitchd, and what tests ask of them."""
 
+import ctypes
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -25,6 +27,16 @@ BATCH = 90
 FAULT = re.compile(r"\|(EMER|ERR)\|(?!internal error parsing flow mask .*"
                    r"encap\(\) \(too_much\)$|"
                    r"setrlimit\(RLIMIT_MEMLOCK\) failed)")
+
+
+PR_SET_PDEATHSIG = 1
+
+libc = ctypes.CDLL(None)
+
+
+def end_with_parent():
+    """In a child: it ends when the test run does, however that ends."""
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class CommandError(Exception):
@@ -133,6 +145,7 @@ class Switch:
         self.rundir = str(rundir)
         self.processes = {}
         self.captures = {}
+        self.others = {}        # For tests: what other ports sent.
         self.log_offset = 0
         self.env = dict(os.environ, OVS_RUNDIR=self.rundir,
                         OVS_DBDIR=self.rundir, OVS_LOGDIR=self.rundir,
@@ -154,7 +167,7 @@ class Switch:
     def spawn(self, name, *args):
         self.processes[name] = subprocess.Popen(
             (name,) + args, env=self.env, cwd=self.rundir,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, preexec_fn=end_with_parent,
             stdout=open(self.path(name + ".out"), "w"),
             stderr=subprocess.STDOUT)
         self.wait_for(lambda: self.answers(self.ctl_path(name)),

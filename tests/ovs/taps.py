@@ -22,9 +22,12 @@ MARK = b"\xff" * 6 + b"\2\0\0\0\0\xff\x88\xb5" \
 
 
 class Tap:
-    """A packet socket on 'device' of the current namespace."""
+    """A packet socket on 'device' of the current namespace.  It takes no
+    notice of frames to other MAC addresses than 'only', if that is given, and
+    the broadcast address, to which marks go."""
 
-    def __init__(self, device):
+    def __init__(self, device, only=None):
+        self.only = only
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
         self.socket.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
@@ -43,7 +46,8 @@ class Tap:
                 data, control, _, address = self.socket.recvmsg(70000, 256)
             except BlockingIOError:
                 return None
-            if address[2] != PACKET_OUTGOING:
+            if address[2] != PACKET_OUTGOING and (
+                    not self.only or data[:6] in (self.only, MARK[:6])):
                 return self.with_tag(data, control)
 
     def with_tag(self, data, control):

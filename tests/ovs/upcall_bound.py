@@ -165,8 +165,8 @@ def measure(switch, transport, first, second, n_epochs, n_ticks, n_ports,
 def run(args, rundir):
     switch = Switch(find_programs(), rundir)
     ports = VethPorts(args.ports)
-    switch.start("--disable-system", **{"max-idle": "600000"})
     try:
+        switch.start("--disable-system", **{"max-idle": "600000"})
         switch.add_netdev_bridge("br0", ports.names + ["out"])
         first, second = [ticks.Instance(n, args.sources, args.members)
                          for n in (1, 2)]
