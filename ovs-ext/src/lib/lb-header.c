@@ -99,10 +99,11 @@ check_ipv6(const char *l3, const char *l4)
 static bool
 is_snap(const struct dp_packet *packet, const char *l3)
 {
+    static const uint8_t snap[] = { LLC_DSAP_SNAP, LLC_SSAP_SNAP,
+                                    LLC_CNTL_SNAP, 0 };
+
     return packet->l3_ofs >= ETH_HEADER_LEN + LLC_SNAP_HEADER_LEN
-           && get_unaligned_be32((const void *) (l3 - LLC_SNAP_HEADER_LEN))
-              == htonl(LLC_DSAP_SNAP << 24 | LLC_SSAP_SNAP << 16
-                       | LLC_CNTL_SNAP << 8);
+           && !memcmp(l3 - LLC_SNAP_HEADER_LEN, snap, sizeof snap);
 }
 
 static enum lb_status
