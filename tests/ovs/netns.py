@@ -54,17 +54,24 @@ class Host:
         self.name = name
         self.port = port
         run("ip", "netns", "add", name)
+        try:
+            self.connect(mtu, tx_offload)
+        except Exception:
+            run("ip", "netns", "del", name)
+            raise
+
+    def connect(self, mtu, tx_offload):
         # It does not speak of its own accord.
         self.run("sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1",
                  "net.ipv6.conf.default.disable_ipv6=1")
-        run("ip", "link", "add", port, "mtu", str(mtu), "type", "veth",
-            "peer", "name", "eth0", "mtu", str(mtu), "netns", name)
-        run("sysctl", "-qw", "net.ipv6.conf.%s.disable_ipv6=1" % port)
+        run("ip", "link", "add", self.port, "mtu", str(mtu), "type", "veth",
+            "peer", "name", "eth0", "mtu", str(mtu), "netns", self.name)
+        run("sysctl", "-qw", "net.ipv6.conf.%s.disable_ipv6=1" % self.port)
         if not tx_offload:
             self.run("ethtool", "-K", "eth0", "tx", "off")
         for device in ("lo", "eth0"):
             self.run("ip", "link", "set", device, "up")
-        run("ip", "link", "set", port, "up")
+        run("ip", "link", "set", self.port, "up")
 
     def run(self, *command):
         return run("ip", "netns", "exec", self.name, *command)
@@ -88,6 +95,10 @@ class Host:
                 set_namespace(here.fileno())
 
     def destroy(self):
-        # A namespace goes in its own time; the link goes now.
-        self.run("ip", "link", "del", "eth0")
+        # A namespace goes in its own time; the link goes now, unless its
+        # other end's namespace has taken it along.
+        try:
+            self.run("ip", "link", "del", "eth0")
+        except RuntimeError:
+            pass
         run("ip", "netns", "del", self.name)

@@ -46,9 +46,11 @@ class Wire:
 @pytest.fixture(scope="module", params=[1500, 9000, 9100])
 def wire(request, programs, tmp_path_factory):
     mtu = request.param
-    hosts = [Host("h1", "v1", mtu), Host("h2", "v2", mtu)]
+    hosts = []
     switch = None
     try:
+        hosts += [Host("h1", "v1", mtu)]
+        hosts += [Host("h2", "v2", mtu)]
         switch = Switch(programs, tmp_path_factory.mktemp("ovs"))
         switch.start("--disable-system")
         switch.add_netdev_bridge("br0", ["v1", "v2"])
