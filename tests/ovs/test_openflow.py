@@ -266,6 +266,21 @@ def test_packet_out_of_no_event(pipeline):
     assert [f[:6].hex() for f in got] == ["02ee00000005"]
 
 
+@pytest.mark.parametrize("then", ["", ",output:2"])
+def test_packet_out_that_forward_drops(pipeline, then):
+    """lb_forward drops what is no event packet, also where the actions before
+    it are executed by ovs-vswitchd itself, which owns the packet: it once
+    ended by freeing it twice, or on an assertion."""
+    echo = ("020000000001aa0000000001080045000022000100004001000000000000"
+            "0a000001" "0800f7ff00000000" + 6 * "00")
+    pipeline.sent("p2")
+    pipeline.ofctl("packet-out", "br0", "in_port=1 packet=%s "
+                   "actions=set_field:0->icmp_type,%s%s"
+                   % (echo, MEMBER.action(), then))
+    assert pipeline.forward("p1", [], "p2") == []
+    pipeline.check_health()
+
+
 def test_packet_out_takes_no_lb_fields(pipeline):
     """As with ct_state and its like, a packet-out cannot make them up."""
     for field in ("lb_member=5", "lb_tick=1", "lb_status=0"):
