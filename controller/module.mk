@@ -4,14 +4,14 @@
 
 core_SRCS := controller/core/addr.c controller/core/calendar.c \
 	controller/core/epoch.c controller/core/instance.c \
-	controller/core/mem.c controller/core/prefix.c
+	controller/core/lead-run.c controller/core/mem.c controller/core/prefix.c
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 	controller/rules/rule-diff.c controller/rules/rule-epochs.c \
 	controller/rules/rule-set.c
 
 flows_SRCS := flows/calendar.c flows/cookie.c flows/draft.c flows/entry.c \
 	flows/epoch.c flows/flows.c flows/header.c flows/l2.c flows/l3.c \
-	flows/local.c flows/member.c flows/parse.c flows/readback.c \
+	flows/local.c flows/member.c flows/parse.c flows/probe.c flows/readback.c \
 	flows/source.c
 ovs_SRCS := controller/target/ovs/address.c controller/target/ovs/change.c \
 	controller/target/ovs/listener.c controller/target/ovs/ports.c \
@@ -24,7 +24,7 @@ config_SRCS := controller/config.c controller/config-bridge.c \
 	controller/config-reader.c controller/config-values.c
 
 PROGRAMS += evlbd
-evlbd_SRCS := controller/evlbd.c controller/epoch-log.c controller/log.c \
+evlbd_SRCS := controller/evlbd.c controller/epoch-log.c controller/lead-probe.c controller/log.c \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
 evlbd_PKGS := libevent_core libconfig
 evlbd_OVS := yes
@@ -38,6 +38,9 @@ test-prefix_SRCS := tests/unit/test-prefix.c controller/core/prefix.c
 UNIT_TESTS += test-calendar
 test-calendar_SRCS := tests/unit/test-calendar.c \
 	controller/core/calendar.c controller/core/mem.c
+
+UNIT_TESTS += test-lead-run
+test-lead-run_SRCS := tests/unit/test-lead-run.c controller/core/lead-run.c
 
 UNIT_TESTS += test-addr
 test-addr_SRCS := tests/unit/test-addr.c controller/core/addr.c

@@ -31,6 +31,9 @@ flows_encode(const struct rule *rule, struct flows *flows)
     case RULE_PIPELINE:
         add_pipeline__(&rule->pipeline, flows);
         break;
+    case RULE_PROBE:
+        probe_add_probe(&rule->probe, flows);
+        break;
     case RULE_INSTANCE:
         add_instance__(&rule->instance, flows);
         break;

@@ -10,6 +10,7 @@
 #define PRIORITY_LOW 10
 #define PRIORITY_MEDIUM 20
 #define PRIORITY_HIGH 30
+#define PRIORITY_PROBE 40
 #define PRIORITY_PREFIX 100 /* + the length of the prefix. */
 
 #endif /* priorities.h */

@@ -34,4 +34,6 @@ void calendar_add_calendar(const struct rule_calendar *, struct flows *);
 void member_add_instance(const struct rule_instance *, struct flows *);
 void member_add_member(const struct rule_member *, struct flows *);
 
+void probe_add_probe(const struct rule_probe *, struct flows *);
+
 #endif /* stages.h */

@@ -15,7 +15,8 @@
  *         v
  *     8 member
  *
- * A neighbour solicitation goes from 3 to 9. */
+ * A neighbour solicitation goes from 3 to 9, a packet of the controller's own
+ * that measures from 0 to 10. */
 
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ enum table {
     TABLE_HEADER = 6,    /* Faults of the header. */
     TABLE_MEMBER = 8,    /* lb_forward. */
     TABLE_ADVERTISE = 9, /* Solicitations that are advertisements by now. */
+    TABLE_PROBE = 10,    /* The scratch boundary. */
     TABLE_EPOCH = 32     /* + instance: tick -> calendar. */
 };
 

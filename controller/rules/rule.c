@@ -35,6 +35,28 @@ pipeline_to_string__(const struct rule_pipeline *p)
 }
 
 static int
+probe_compare__(const struct rule_probe *a, const struct rule_probe *b)
+{
+    return port_compare(&a->port, &b->port);
+}
+
+static bool
+probe_equal__(const struct rule_probe *a, const struct rule_probe *b)
+{
+    return a->change == b->change;
+}
+
+static char *
+probe_to_string__(const struct rule_probe *p)
+{
+    char *port = port_to_string(&p->port);
+    char *s = mem_printf("port=%s change=%" PRIu16, port, p->change);
+
+    free(port);
+    return s;
+}
+
+static int
 instance_compare__(const struct rule_instance *a,
                    const struct rule_instance *b)
 {

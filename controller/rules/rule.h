@@ -32,6 +32,7 @@ struct calendar;
  *         KIND        member      name */
 #define RULE_KINDS                                  \
     RULE_KIND(PIPELINE, pipeline, "pipeline")       \
+    RULE_KIND(PROBE, probe, "probe")                \
     RULE_KIND(INSTANCE, instance, "instance")       \
     RULE_KIND(MEMBER, member, "member")             \
     RULE_KIND(CALENDAR, calendar, "calendar")       \
@@ -51,6 +52,14 @@ enum rule_kind {
 /* What holds for the whole data plane; there is one. */
 struct rule_pipeline {
     bool l2_normal; /* Frames for others: forward or drop? */
+};
+
+/* A scratch boundary that packets of the controller's own meet, which come back
+ * with the number of the change that the data plane decided them by. */
+struct rule_probe {
+    struct port port; /* Where they come in and go out.  Key. */
+
+    uint16_t change; /* 1...65535. */
 };
 
 /* An instance: its counters of accepted and dropped packets. */

@@ -13,6 +13,7 @@
 #include "controller/core/mem.h"
 #include "controller/rules/rule-set.h"
 #include "flows/cookie.h"
+#include "flows/probe.h"
 #include "tests/unit/random-state.h"
 #include "tests/unit/unit.h"
 
@@ -73,6 +74,33 @@ test_l2_iface(void **state)
     check(&rule, "ADD priority=20,in_port=3,dl_vlan=7 "
                  "cookie:0x4c421000f0020000 "
                  "actions=set_field:0x2->reg0,goto_table:1\n");
+}
+
+static void
+test_probe(void **state)
+{
+    struct rule rule = { .kind = RULE_PROBE };
+    struct mac mac;
+
+    (void) state;
+    rule.probe.port = (struct port){ .type = PORT_NUMBER, .number = 3 };
+    rule.probe.change = 0x102;
+    check(&rule,
+          "ADD table:10 priority=101,lb_tick=0/0x8000000000000000,in_port=3 "
+          "cookie:0x4c420300ffff0000 "
+          "actions=set_field:02:4c:42:00:00:00->eth_src,IN_PORT\n"
+          "ADD table:10 priority=100,in_port=3 cookie:0x4c420300ffff0102 "
+          "actions=set_field:02:4c:42:00:01:02->eth_src,IN_PORT\n"
+          "ADD priority=40,in_port=3 cookie:0x4c420300ffff0000 "
+          "actions=lb_parse(table=10)\n");
+
+    for (uint32_t change = 0; change <= UINT16_MAX; change++) {
+        probe_mac_from_change((uint16_t) change, &mac);
+        assert_true(probe_is_mark(&mac));
+        assert_int_equal(probe_change_from_mac(&mac), change);
+    }
+    mac.ea[3] = 1;
+    assert_false(probe_is_mark(&mac));
 }
 
 static void
@@ -496,6 +524,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_l2_iface),
+        cmocka_unit_test(test_probe),
         cmocka_unit_test(test_mac_filter),
         cmocka_unit_test(test_source),
         cmocka_unit_test(test_ports),

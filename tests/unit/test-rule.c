@@ -85,6 +85,7 @@ make_variants(struct variant *v, const struct calendar *a,
         v[n++].has_content = HAS_CONTENT;                         \
     } while (0)
 
+    VARIANT(PROBE, probe, port.type, change, true, true);
     VARIANT(INSTANCE, instance, instance, instance, true, false);
     VARIANT(MEMBER, member, instance, base, true, true);
     VARIANT(MEMBER, member, vlan, bits, true, true);

@@ -90,6 +90,16 @@ resolve_port__(const struct ovs_ports *ports, struct port *port)
     return found != NULL;
 }
 
+/* Returns the port that 'rule' names, or NULL. */
+static struct port *
+get_port__(struct rule *rule)
+{
+    return (rule->kind == RULE_MEMBER     ? &rule->member.egress
+            : rule->kind == RULE_L2_IFACE ? &rule->l2_iface.port
+            : rule->kind == RULE_PROBE    ? &rule->probe.port
+                                          : NULL);
+}
+
 /* Adds 'name' to the list in '*names', unless it is there. */
 static void
 add_name__(char **names, const char *name)
@@ -118,19 +128,17 @@ ovs_ports_resolve(const struct ovs_ports *ports, const struct rule_set *set,
 
     *missing = mem_strdup("");
     for (size_t i = 0; i < set->n; i++) {
-        const struct rule *old = &set->rules[i];
-        struct rule rule = *old;
+        struct rule rule = set->rules[i];
+        struct port *port = get_port__(&rule);
+        char name[IFNAMSIZ] = "";
         bool found = true;
 
-        if (rule.kind == RULE_MEMBER) {
-            found = resolve_port__(ports, &rule.member.egress);
-        } else if (rule.kind == RULE_L2_IFACE) {
-            found = resolve_port__(ports, &rule.l2_iface.port);
+        if (port) {
+            memcpy(name, port->name, sizeof name);
+            found = resolve_port__(ports, port);
         }
         if (!found) {
-            add_name__(missing, rule.kind == RULE_MEMBER
-                                    ? old->member.egress.name
-                                    : old->l2_iface.port.name);
+            add_name__(missing, name);
         }
         if (found || rule.kind == RULE_MEMBER) {
             rule_set_add(resolved, &rule);
