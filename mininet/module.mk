@@ -17,3 +17,10 @@ account_CMD := $(PYTEST) tests/integration/test_account.py
 account_FORMAT := pytest
 account_TIMEOUT := 120
 account_DEPS := $(DEPS_STAMP)
+
+CONFIGS += configs/mininet.conf
+CHECK_SUITES += mininet
+mininet_CMD := $(PYTEST) tests/integration/test_mininet.py
+mininet_FORMAT := pytest
+mininet_TIMEOUT := 300
+mininet_DEPS := all
