@@ -10,8 +10,12 @@
 #include "controller/config-reader.h"
 #include "controller/core/instance.h"
 
+struct log_settings;
+
 void
 parse_bridges(struct reader *, const config_setting_t *root, struct state *);
+void parse_log(struct reader *, const config_setting_t *root,
+               struct log_settings *);
 void parse_interfaces(struct reader *, const config_setting_t *root,
                       struct state *);
 void

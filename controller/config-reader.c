@@ -239,6 +239,25 @@ reader_find_bool(struct reader *r, const config_setting_t *group,
     return config_setting_get_bool(setting);
 }
 
+/* Makes the error that 'setting' is none of 'choices', of which there are at
+ * least two. */
+static void
+fail_choice__(struct reader *r, const config_setting_t *setting,
+              const char *const choices[])
+{
+    char *list = mem_printf("\"%s\"", choices[0]);
+
+    for (int i = 1; choices[i]; i++) {
+        char *longer = mem_printf("%s%s \"%s\"", list,
+                                  choices[i + 1] ? "," : " or", choices[i]);
+
+        free(list);
+        list = longer;
+    }
+    reader_fail(r, setting, "must be %s", list);
+    free(list);
+}
+
 /* Returns the index in 'choices', which ends with NULL, of the string that the
  * member 'name' of 'group' is, or 'otherwise' if there is no such member. */
 int
@@ -257,7 +276,6 @@ reader_find_choice(struct reader *r, const config_setting_t *group,
             return i;
         }
     }
-    reader_fail(r, setting, "must be \"%s\" or \"%s\"", choices[0],
-                choices[1]);
+    fail_choice__(r, setting, choices);
     return otherwise;
 }

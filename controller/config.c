@@ -20,6 +20,7 @@ evlb_config_destroy(struct evlb_config *config)
         }
         free(config->listen);
         state_destroy(&config->state);
+        log_settings_destroy(&config->log);
         free(config->file);
         free(config);
     }
@@ -87,12 +88,14 @@ static void
 parse_root__(struct reader *r, const config_setting_t *root,
              struct evlb_config *config)
 {
-    static const char *const names[] = { "openflow",   "l2_miss",   "bridges",
-                                         "interfaces", "instances", NULL };
+    static const char *const names[] = { "openflow", "log",        "l2_miss",
+                                         "bridges",  "interfaces", "instances",
+                                         NULL };
     static const char *const l2_misses[] = { "drop", "normal", NULL };
 
     reader_check_names(r, root, names);
     parse_openflow__(r, root, config);
+    parse_log(r, root, &config->log);
     config->state.l2_normal =
         reader_find_choice(r, root, "l2_miss", l2_misses, 1);
     parse_bridges(r, root, &config->state);

@@ -13,11 +13,13 @@
 #include <stddef.h>
 
 #include "controller/core/instance.h"
+#include "controller/log.h"
 
 struct evlb_config {
     char *file;
     char **listen; /* Where switches connect. */
     size_t n_listen;
+    struct log_settings log;
     struct state state;
 };
 

@@ -22,19 +22,23 @@
 #include <openvswitch/vlog.h>
 
 #include "controller/config.h"
+#include "controller/core/mem.h"
 #include "controller/epoch-log.h"
 #include "controller/log.h"
+#include "controller/notify.h"
 #include "controller/rules/rule-set.h"
 #include "controller/target/ovs/server.h"
 
 VLOG_DEFINE_THIS_MODULE(evlbd);
 
+#define N_SIGNALS 4
 #define DEFAULT_CONFIG "/etc/evlb/evlb.conf"
 
 struct options {
     const char *config_file;
-    const char *epoch_log; /* File name, or NULL. */
-    bool check;            /* Only check the configuration? */
+    const char *epoch_log;   /* File name, or NULL. */
+    struct log_settings log; /* What goes beyond the configuration's. */
+    bool check;              /* Only check the configuration? */
 };
 
 struct evlbd {
@@ -42,6 +46,7 @@ struct evlbd {
     struct event_base *base;
     struct ovs_server *server;
     struct epoch_log *epoch_log;
+    struct notify *notify;
     struct evlb_config *config;
 };
 
@@ -54,7 +59,9 @@ usage(void)
            "      --check           check the configuration and exit\n"
            "      --epoch-log=FILE  append a record of each epoch that a "
            "switch is given\n"
-           "  -v, --verbose=LEVELS  log levels, such as dbg or "
+           "      --log-file=FILE   log to FILE, too\n"
+           "      --syslog          log to syslog, too\n"
+           "  -v, --verbose=LEVEL   log level, such as dbg or "
            "evlb_session:dbg\n"
            "  -h, --help            show this and exit\n"
            "  -V, --version         show the version and exit\n",
@@ -62,9 +69,9 @@ usage(void)
 }
 
 static void
-parse_levels(const char *levels)
+parse_level(const char *spec, struct log_settings *log)
 {
-    char *error = log_set_levels(levels);
+    char *error = log_settings_add_level(log, spec);
 
     if (error) {
         fprintf(stderr, "evlbd: --verbose: %s\n", error);
@@ -77,12 +84,16 @@ parse_options(int argc, char *argv[], struct options *options)
 {
     enum {
         OPT_CHECK = 256,
-        OPT_EPOCH_LOG
+        OPT_EPOCH_LOG,
+        OPT_LOG_FILE,
+        OPT_SYSLOG
     };
     static const struct option longopts[] = {
         { "config", required_argument, NULL, 'c' },
         { "check", no_argument, NULL, OPT_CHECK },
         { "epoch-log", required_argument, NULL, OPT_EPOCH_LOG },
+        { "log-file", required_argument, NULL, OPT_LOG_FILE },
+        { "syslog", no_argument, NULL, OPT_SYSLOG },
         { "verbose", required_argument, NULL, 'v' },
         { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, 'V' },
@@ -101,8 +112,15 @@ parse_options(int argc, char *argv[], struct options *options)
         case OPT_EPOCH_LOG:
             options->epoch_log = optarg;
             break;
+        case OPT_LOG_FILE:
+            free(options->log.file);
+            options->log.file = mem_strdup(optarg);
+            break;
+        case OPT_SYSLOG:
+            options->log.syslog = true;
+            break;
         case 'v':
-            parse_levels(optarg);
+            parse_level(optarg, &options->log);
             break;
         case 'h':
             usage();
@@ -231,17 +249,16 @@ replace_config(struct evlbd *d, struct evlb_config *config)
 }
 
 static void
-reload_cb(evutil_socket_t signal, short events, void *d_)
+reload(struct evlbd *d)
 {
-    struct evlbd *d = d_;
     struct evlb_config *config;
-    char *error;
+    char *error = evlb_config_load(d->options->config_file, &config);
 
-    (void) signal;
-    (void) events;
-    error = evlb_config_load(d->options->config_file, &config);
     if (!error) {
         error = evlb_config_check_successor(d->config, config);
+    }
+    if (!error) {
+        error = log_apply(&config->log, &d->options->log);
     }
     if (error) {
         VLOG_ERR("reload refused, nothing is changed: %s", error);
@@ -251,6 +268,44 @@ reload_cb(evutil_socket_t signal, short events, void *d_)
     }
     replace_config(d, config);
     VLOG_INFO("%s: reloaded", d->options->config_file);
+}
+
+static void
+reload_cb(evutil_socket_t signal, short events, void *d_)
+{
+    struct evlbd *d = d_;
+
+    (void) signal;
+    (void) events;
+    notify_reloading(d->notify);
+    reload(d);
+    notify_ready(d->notify);
+}
+
+static void
+reopen_cb(evutil_socket_t signal, short events, void *d)
+{
+    char *error = log_reopen();
+
+    (void) signal;
+    (void) events;
+    (void) d;
+    if (error) {
+        VLOG_ERR("%s", error);
+        free(error);
+    }
+}
+
+/* Returns a line about 'd' for the service manager to show. */
+static char *
+status_cb(void *d_)
+{
+    const struct evlbd *d = d_;
+
+    return mem_printf("%zu of %zu switches connected, %zu instances.",
+                      ovs_server_count_connected(d->server),
+                      d->config->state.n_bridges,
+                      d->config->state.n_instances);
 }
 
 static void
@@ -285,7 +340,7 @@ add_signal(struct evlbd *d, int signal, event_callback_fn cb)
 static void
 serve(struct evlbd *d)
 {
-    struct event *signals[3];
+    struct event *signals[N_SIGNALS];
 
     signal(SIGPIPE, SIG_IGN);
     d->base = event_base_new();
@@ -296,14 +351,18 @@ serve(struct evlbd *d)
     signals[0] = add_signal(d, SIGHUP, reload_cb);
     signals[1] = add_signal(d, SIGTERM, exit_cb);
     signals[2] = add_signal(d, SIGINT, exit_cb);
+    signals[3] = add_signal(d, SIGUSR1, reopen_cb);
     d->server = ovs_server_create(d->base, committed_cb, d);
     listen_all(d);
     apply_config(d);
+    d->notify = notify_create(d->base, status_cb, d);
+    notify_ready(d->notify);
 
     event_base_dispatch(d->base);
 
+    notify_destroy(d->notify);
     ovs_server_destroy(d->server);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < N_SIGNALS; i++) {
         event_free(signals[i]);
     }
     event_base_free(d->base);
@@ -323,10 +382,12 @@ main(int argc, char *argv[])
                options.config_file, d.config->state.n_bridges,
                d.config->state.n_interfaces, d.config->state.n_instances);
     } else {
+        check_error(log_apply(&d.config->log, &options.log));
         check_error(epoch_log_open(options.epoch_log, &d.epoch_log));
         serve(&d);
     }
     epoch_log_close(d.epoch_log);
     evlb_config_destroy(d.config);
+    log_settings_destroy(&options.log);
     return 0;
 }

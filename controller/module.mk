@@ -20,16 +20,25 @@ ovs_SRCS := controller/target/ovs/address.c controller/target/ovs/change.c \
 	controller/target/ovs/session-change.c \
 	controller/target/ovs/session-handshake.c
 config_SRCS := controller/config.c controller/config-bridge.c \
-	controller/config-instance.c controller/config-member.c \
-	controller/config-reader.c controller/config-values.c
+	controller/config-instance.c controller/config-log.c \
+	controller/config-member.c controller/config-reader.c \
+	controller/config-values.c controller/log.c
 
 PROGRAMS += evlbd
-evlbd_SRCS := controller/evlbd.c controller/epoch-log.c controller/lead-probe.c controller/log.c \
+evlbd_SRCS := controller/evlbd.c controller/epoch-log.c controller/lead-probe.c \
+	controller/notify.c \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
-evlbd_PKGS := libevent_core libconfig
+evlbd_PKGS := libevent_core libconfig libsystemd
 evlbd_OVS := yes
 evlbd_DIR := sbin
 MANS += man/evlbd.8
+UNITS += build/evlbd.service
+
+CHECK_SUITES += service
+service_CMD := $(PYTEST) tests/integration/test_service.py
+service_FORMAT := pytest
+service_TIMEOUT := 120
+service_DEPS := build/bin/evlbd build/evlbd.service
 CONFIGS += configs/demo.conf
 
 UNIT_TESTS += test-prefix
@@ -72,6 +81,7 @@ UNIT_TESTS += test-config
 test-config_SRCS := tests/unit/test-config.c $(config_SRCS) $(core_SRCS) \
 	controller/target/ovs/address.c
 test-config_PKGS := libevent_core libconfig
+test-config_OVS := yes
 
 UNIT_TESTS += test-epoch-log
 test-epoch-log_SRCS := tests/unit/test-epoch-log.c controller/epoch-log.c \

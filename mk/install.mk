@@ -19,8 +19,15 @@ $(call install_files,644,$(mandir)/man$(1),$(filter %.$(1),$(MANS)))
 
 endef
 
+# Files in which directories have to be put in.
+.PHONY: FORCE
+build/evlbd.service: controller/evlbd.service.in FORCE
+	@mkdir -p $(@D)
+	@sed -e 's,@sbindir@,$(sbindir),g' -e 's,@sysconfdir@,$(sysconfdir),g' \
+		$< >$@
+
 .PHONY: install
-install: programs
+install: programs $(UNITS)
 	$(call install_files,755,$(bindir),$(addprefix build/bin/,$(bin_programs)))
 	$(call install_files,755,$(sbindir),$(addprefix build/bin/,$(sbin_programs)))
 	$(call install_files,644,$(sysconfdir)/evlb,$(CONFIGS))

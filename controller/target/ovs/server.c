@@ -418,3 +418,16 @@ ovs_server_remove(struct ovs_server *server, uint64_t datapath_id)
         switch_destroy__(sw);
     }
 }
+
+/* Returns how many of the switches that 'server' knows are connected. */
+size_t
+ovs_server_count_connected(const struct ovs_server *server)
+{
+    const struct ovs_switch *sw;
+    size_t n = 0;
+
+    LIST_FOR_EACH (sw, node, &server->switches) {
+        n += sw->connection != NULL;
+    }
+    return n;
+}
