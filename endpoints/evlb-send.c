@@ -9,6 +9,7 @@
 #include "endpoints/json.h"
 #include "endpoints/pacer.h"
 #include "endpoints/plan.h"
+#include "endpoints/reorder.h"
 #include "endpoints/send-config.h"
 #include "endpoints/sender.h"
 #include "endpoints/sync.h"
@@ -21,6 +22,7 @@ struct run {
     struct send_config config; /* What was asked for. */
     struct plan plan;          /* What comes next. */
     struct pacer pacer;        /* When. */
+    struct reorder reorder;    /* In which order. */
     struct sender *sender;     /* Sends it. */
     struct sync sync;          /* Tells the control plane. */
     int64_t started;           /* First packet, monotonic ns. */
@@ -75,19 +77,29 @@ wait_until(const struct run *run, int64_t due, int64_t now)
     clock_sleep_until(when);
 }
 
-/* Sends Sync alone for a while, so that the control plane knows this source
- * before its first event. */
+/* Sends Sync alone for 'seconds'. */
 static void
-run_lead(struct run *run)
+run_sync(struct run *run, double seconds)
 {
     int64_t now = clock_mono();
-    int64_t end = now + run->config.sync_lead * NS_PER_S;
+    int64_t end = now + seconds * NS_PER_S;
 
-    while (run->sync.fd >= 0 && now < end && !stop_requested()) {
+    while (now < end && !stop_requested()) {
         sync_run(&run->sync, coming_tick(run), now);
         wait_until(run, end, now);
         now = clock_mono();
     }
+}
+
+/* Waits before the first event: so long that the control plane knows this
+ * source by then, and so long as it is behind others. */
+static void
+run_lead(struct run *run)
+{
+    if (run->sync.fd >= 0) {
+        run_sync(run, run->config.sync_lead);
+    }
+    run_sync(run, run->config.delay);
 }
 
 /* Returns true if no event is to be started any more. */
@@ -100,19 +112,39 @@ is_over(const struct run *run, int64_t now)
             || (run->config.duration && seconds >= run->config.duration));
 }
 
-/* Puts the next packet into the batch.  Returns false if there is none. */
+/* Takes the next packet of the plan, and puts the one whose turn it is then
+ * into the batch.  Returns false if the plan is at its end. */
 static bool
 put_next(struct run *run, int64_t now)
 {
-    struct plan_segment s;
+    struct plan_segment s, leaves;
 
     if (!plan_next(&run->plan, clock_real() / NS_PER_US, &s)) {
         return false;
     }
-    sender_put(run->sender, &s);
+    if (reorder_put(&run->reorder, &s, &leaves)) {
+        sender_put(run->sender, &leaves);
+    }
     pacer_sent(&run->pacer, s.starts_event,
                send_config_overhead(&run->config) + s.size, now);
     return true;
+}
+
+/* Sends what is still held back.  Returns NULL or an error, which the caller
+ * frees. */
+static char *
+run_held_back(struct run *run)
+{
+    struct plan_segment s;
+    char *error = NULL;
+
+    while (!error && reorder_drain(&run->reorder, &s)) {
+        sender_put(run->sender, &s);
+        if (sender_is_full(run->sender)) {
+            error = sender_flush(run->sender);
+        }
+    }
+    return error ? error : sender_flush(run->sender);
 }
 
 /* Sends all events.  When a signal or the time ends it, the event under way is
@@ -139,7 +171,7 @@ run_events(struct run *run)
             error = sender_flush(run->sender);
         }
     }
-    return error ? error : sender_flush(run->sender);
+    return error ? error : run_held_back(run);
 }
 
 static double
@@ -174,6 +206,7 @@ report_json(const struct run *run, const char *error)
     json_real(&j, "packets_per_s", stats->packets / seconds);
     json_real(&j, "gbps", stats->ip_bytes * 8 / seconds / 1e9);
     json_number(&j, "retries", stats->retries);
+    json_number(&j, "overtaken", run->reorder.n_overtaken);
     json_number(&j, "sync_sent", run->sync.n_sent);
     json_number(&j, "sync_errors", run->sync.n_errors);
     json_open_array(&j, "source_ports");
@@ -198,6 +231,10 @@ report_text(const struct run *run)
            stats->packets, stats->packets / seconds, stats->retries);
     printf("data       %" PRIu64 " bytes, %.3f Gb/s of IP in %.3f s\n",
            stats->data_bytes, stats->ip_bytes * 8 / seconds / 1e9, seconds);
+    if (run->config.reorder) {
+        printf("order      %" PRIu64 " packets overtaken by later ones\n",
+               run->reorder.n_overtaken);
+    }
     if (run->sync.fd >= 0) {
         printf("sync       %" PRIu64 " sent, %" PRIu64 " failed\n",
                run->sync.n_sent, run->sync.n_errors);
@@ -222,6 +259,12 @@ prepare(struct run *run)
                             known_tick_rate(config));
 
     plan_init(&run->plan, &config->plan);
+    if (!reorder_init(&run->reorder, config->reorder,
+                      config->plan.seed + config->sync_id)) {
+        return error ? error
+                     : xasprintf("not enough memory for --reorder %" PRIu64,
+                                 config->reorder);
+    }
     stop_on_signals();
 
     /* Sleep as exactly as the kernel can. */
@@ -266,6 +309,7 @@ main(int argc, char *argv[])
 
     error = prepare(&run);
     error = error ? error : execute(&run);
+    reorder_destroy(&run.reorder);
     log_error = sender_destroy(run.sender);
     sync_close(&run.sync);
     if (error || log_error) {

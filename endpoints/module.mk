@@ -7,7 +7,7 @@ endpoints_COMMON := endpoints/address.c endpoints/json.c endpoints/options.c \
 
 PROGRAMS += evlb-send
 evlb-send_SRCS := endpoints/evlb-send.c endpoints/pacer.c endpoints/plan.c \
-	endpoints/send-config.c endpoints/sender.c endpoints/sync.c \
+	endpoints/reorder.c endpoints/send-config.c endpoints/sender.c endpoints/sync.c \
 	$(endpoints_COMMON)
 
 PROGRAMS += evlb-recv
@@ -43,6 +43,11 @@ test-intake_LIBS := $(endpoints_WRAP)
 UNIT_TESTS += test-plan
 test-plan_SRCS := tests/unit/test-plan.c endpoints/pacer.c endpoints/payload.c \
 	endpoints/plan.c
+
+UNIT_TESTS += test-reorder
+test-reorder_SRCS := tests/unit/test-reorder.c endpoints/payload.c \
+	endpoints/reorder.c
+test-reorder_LIBS := $(endpoints_WRAP)
 
 UNIT_TESTS += test-options
 test-options_SRCS := tests/unit/test-options.c endpoints/address.c \

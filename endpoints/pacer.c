@@ -4,6 +4,18 @@
 
 #define NS_PER_S 1e9
 
+/* Returns a pace of one unit each 'interval' ns, 0 for no limit. */
+static struct pacer_pace
+pace(double interval)
+{
+    return (struct pacer_pace){
+        .mean.interval = interval,
+        .mean.max_lag = PACER_MAX_LAG,
+        .peak.interval = interval / PACER_CATCH_UP,
+        .peak.max_lag = PACER_MAX_BURST,
+    };
+}
+
 /* Starts pacing at 'now', with 'events_per_s' events a second and 'gbps' 10**9
  * bits a second, each 0 for no limit. */
 void
@@ -11,9 +23,15 @@ pacer_init(struct pacer *p, double events_per_s, double gbps, int64_t now)
 {
     *p = (struct pacer){
         .start = now,
-        .events.interval = events_per_s > 0 ? NS_PER_S / events_per_s : 0,
-        .bytes.interval = gbps > 0 ? 8 / gbps : 0,
+        .events = pace(events_per_s > 0 ? NS_PER_S / events_per_s : 0),
+        .bytes = pace(gbps > 0 ? 8 / gbps : 0),
     };
+}
+
+static double
+pace_due(const struct pacer_pace *pace)
+{
+    return pace->mean.due > pace->peak.due ? pace->mean.due : pace->peak.due;
 }
 
 /* Returns when the next packet may be sent, which 'starts_event' or not.  It
@@ -21,10 +39,10 @@ pacer_init(struct pacer *p, double events_per_s, double gbps, int64_t now)
 int64_t
 pacer_due(const struct pacer *p, bool starts_event)
 {
-    double due = p->bytes.due;
+    double due = pace_due(&p->bytes);
 
-    if (starts_event && p->events.due > due) {
-        due = p->events.due;
+    if (starts_event && pace_due(&p->events) > due) {
+        due = pace_due(&p->events);
     }
     return p->start + (int64_t) due;
 }
@@ -33,12 +51,19 @@ pacer_due(const struct pacer *p, bool starts_event)
 static void
 line_advance(struct pacer_line *line, size_t units, double elapsed)
 {
-    double oldest = elapsed - PACER_MAX_LAG;
+    double oldest = elapsed - line->max_lag;
 
     if (line->interval > 0) {
         line->due = line->due < oldest ? oldest : line->due;
         line->due += units * line->interval;
     }
+}
+
+static void
+pace_advance(struct pacer_pace *pace, size_t units, double elapsed)
+{
+    line_advance(&pace->mean, units, elapsed);
+    line_advance(&pace->peak, units, elapsed);
 }
 
 /* Notes that at 'now' a packet of 'bytes' bytes was sent, which 'starts_event'
@@ -48,8 +73,8 @@ pacer_sent(struct pacer *p, bool starts_event, size_t bytes, int64_t now)
 {
     double elapsed = now - p->start;
 
-    line_advance(&p->bytes, bytes, elapsed);
+    pace_advance(&p->bytes, bytes, elapsed);
     if (starts_event) {
-        line_advance(&p->events, 1, elapsed);
+        pace_advance(&p->events, 1, elapsed);
     }
 }

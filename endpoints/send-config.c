@@ -114,6 +114,10 @@ static const struct option_row rows[] = {
       options_real, TO(rate), 0, 1000000000 },
     { "gbps", "N", "Gb/s of IP packets at most",
       options_real, TO(gbps), 0, 10000 },
+    { "reorder", "N", "Send out of order: up to N packets overtake each (0)",
+      options_number, TO(reorder), 0, 4096 },
+    { "delay", "SECONDS", "Start so much later than other sources (0)",
+      options_real, TO(delay), 0, 3600 },
     { "batch", "N", "Packets for one system call at most (64)",
       options_number, TO(batch), 1, 1024 },
 

@@ -36,6 +36,9 @@ struct send_config {
     uint64_t sync_id;   /* Source id in them. */
     double sync_lead;   /* Seconds of Sync before the first event. */
 
+    uint64_t reorder; /* Packets that may overtake one. */
+    double delay;     /* Seconds to be behind other sources. */
+
     const char *log; /* File, or NULL. */
     bool json;       /* Report in JSON. */
     bool quiet;      /* No progress. */

@@ -281,6 +281,40 @@ def test_large_packets(receiver):
     assert got["events"]["complete"] == 20
 
 
+def test_reorder(receiver, tmp_path):
+    """Packets overtake each other, as far as asked for, also those of other
+    events; all the same events are there."""
+    args = ["--events", 200, "--event-size", "1000-9000", "--data-id", "1-2",
+            "--rate", 2000, "--json"]
+    with udp_socket("127.0.0.1") as sock:
+        send("--dest", "127.0.0.1", "--port", sock.getsockname()[1], *args,
+             "--log", tmp_path / "straight.log")
+    recv = receiver("127.0.0.1", "--keep")
+    sent = json.loads(send(
+        "--dest", "127.0.0.1", "--port", recv.base, *args, "--reorder", 20,
+        "--log", tmp_path / "send.log").stdout)
+    got = recv.report()
+    assert nonzero(got) == {"ok": sent["packets"]}
+    assert got["events"]["complete"] == 400
+
+    def identity(row):
+        return row["data_id"], row["tick"], row["offset"], row["crc32c"]
+
+    straight = {identity(row): position for position, row
+                in enumerate(rows(tmp_path / "straight.log"))}
+    order = [straight.pop(identity(row))
+             for row in rows(tmp_path / "send.log")]
+    assert not straight
+    assert got["reordered"] > 0
+    assert sent["overtaken"] == sum(
+        position < max(order[:i], default=0)
+        for i, position in enumerate(order)) > 200
+    for i, position in enumerate(order):
+        assert sum(other > position for other in order[:i]) <= 20
+    log = rows(tmp_path / "send.log")
+    assert any(int(a["tick"]) > int(b["tick"]) for a, b in zip(log, log[1:]))
+
+
 # ---------------------------------------------------------------------------
 # What is on the wire.
 
@@ -389,6 +423,20 @@ def test_sync():
     assert syncs[1][5] in range(5000, 5200)
     assert syncs[2][5] in range(5800, 6300)
     assert 0.9e9 < syncs[2][0] - syncs[1][0] < 1.5e9
+
+
+def test_delay(tmp_path):
+    """Sync comes at once, and tells the first tick; events come later."""
+    with udp_socket("127.0.0.1") as sock, udp_socket("127.0.0.1") as sync:
+        send("--dest", "127.0.0.1", "--port", sock.getsockname()[1],
+             "--events", 1, "--event-size", 1, "--tick-start", 70, "--sync",
+             f"127.0.0.1:{sync.getsockname()[1]}", "--sync-lead", 0.1,
+             "--delay", 0.4, "--log", tmp_path / "send.log")
+        datagram = sync.recv(65536)
+    tick, _, unix_ns = struct.unpack(">QIQ", datagram[8:])
+    first = int(rows(tmp_path / "send.log")[0]["time_ns"])
+    assert tick == 70
+    assert first - unix_ns >= 490_000_000
 
 
 def test_sync_without_listener():

@@ -401,6 +401,7 @@ test_spread(void **state)
 
 /* Pacing. */
 
+#define MS INT64_C(1000000)
 #define SECOND INT64_C(1000000000)
 
 static void
@@ -468,37 +469,64 @@ test_pacer_both(void **state)
     assert_int_equal(pacer_due(&p, true), 2000000);
 }
 
-/* A short delay is caught up with, so that the rate holds... */
+/* A short delay is caught up with, so that the rate holds, but at no more than
+ * twice the pace, so that the next buffer does not overflow... */
 static void
 test_pacer_catches_up(void **state)
 {
+    int64_t now = 50 * MS; /* So late is the first event. */
     struct pacer p;
+    int n = 0;
 
     (void) state;
     pacer_init(&p, 1000, 0, 0);
-    pacer_sent(&p, true, 100, 50000000); /* 50 ms late. */
-    assert_int_equal(pacer_due(&p, true), 1000000);
-    for (int i = 1; i < 50; i++) {
-        assert_true(pacer_due(&p, true) < 50000000);
-        pacer_sent(&p, true, 100, 50000000);
+    while (pacer_due(&p, true) <= now) {
+        pacer_sent(&p, true, 100, now);
+        n++;
     }
-    assert_int_equal(pacer_due(&p, true), 50000000);
+    assert_int_equal(n, 3); /* At once: 1 ms, at twice the pace. */
+    for (; now < 98 * MS; n++) {
+        now = pacer_due(&p, true);
+        assert_int_equal(now, 49 * MS + n * MS / 2);
+        pacer_sent(&p, true, 100, now);
+    }
+    /* From here on the pace is as it was to be. */
+    assert_int_equal(n, 99);
+    assert_int_equal(pacer_due(&p, true), n * MS);
 }
 
-/* ... but a long one makes no long burst. */
+/* ... and most of a long one is not caught up with at all. */
 static void
 test_pacer_gives_up_lag(void **state)
 {
+    int64_t now = 60 * SECOND, end = now + 10 * PACER_MAX_LAG;
     struct pacer p;
-    int burst = 0;
+    int n = 0;
 
     (void) state;
     pacer_init(&p, 1000, 0, 0);
-    while (pacer_due(&p, true) <= 60 * SECOND) {
-        pacer_sent(&p, true, 100, 60 * SECOND);
-        burst++;
+    for (; now < end; n++) {
+        pacer_sent(&p, true, 100, now);
+        now = pacer_due(&p, true) > now ? pacer_due(&p, true) : now;
     }
-    assert_int_equal(burst, PACER_MAX_LAG / 1000000 + 1);
+    assert_in_range(n, 11 * PACER_MAX_LAG / MS, 11 * PACER_MAX_LAG / MS + 2);
+}
+
+/* The same holds for bytes: 1 Gb/s, 1250 bytes are 10 us. */
+static void
+test_pacer_catches_up_bytes(void **state)
+{
+    struct pacer p;
+    int n = 0;
+
+    (void) state;
+    pacer_init(&p, 0, 1, 0);
+    while (pacer_due(&p, false) <= 50 * MS) {
+        pacer_sent(&p, false, 1250, 50 * MS);
+        n++;
+    }
+    assert_int_equal(n, PACER_MAX_BURST / 5000 + 1);
+    assert_int_equal(pacer_due(&p, false), 50 * MS + 5000);
 }
 
 /* A rate that does not divide a second evenly does not drift. */
@@ -540,6 +568,7 @@ main(void)
         cmocka_unit_test(test_pacer_both),
         cmocka_unit_test(test_pacer_catches_up),
         cmocka_unit_test(test_pacer_gives_up_lag),
+        cmocka_unit_test(test_pacer_catches_up_bytes),
         cmocka_unit_test(test_pacer_no_drift),
     };
 
