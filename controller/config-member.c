@@ -12,7 +12,6 @@
 #include "controller/core/mem.h"
 
 #define MEMBER_ID_MAX (CALENDAR_NO_MEMBER - 1)
-#define MEMBER_BITS_MAX 14
 #define WEIGHT_MAX 1000000
 
 static void
@@ -29,21 +28,23 @@ parse_egress__(struct reader *r, const config_setting_t *group,
     }
 }
 
-/* Checks that 'instance' has an address of 'member''s family: else it would
- * never receive a packet. */
+/* Checks what 'group' says about 'member' as a whole. */
 static void
-check_family__(struct reader *r, const config_setting_t *group,
+check_member__(struct reader *r, const config_setting_t *group,
                const struct instance *instance, const struct member *member)
 {
-    for (size_t i = 0; i < instance->n_addresses; i++) {
-        if (addr_is_ipv4(&instance->addresses[i])
-            == addr_is_ipv4(&member->ip)) {
-            return;
-        }
+    char *error;
+
+    if (r->error) {
+        return;
     }
-    reader_fail(r, group,
-                "the instance has no address of the family of the "
-                "member's ip");
+    error = instance_check_member(instance, member);
+    if (error) {
+        reader_fail(r, group, "%s", error);
+        free(error);
+    } else if (instance_find_member(instance, member->id)) {
+        reader_fail(r, group, "member %" PRIu16 " is there twice", member->id);
+    }
 }
 
 static void
@@ -69,14 +70,7 @@ parse_member__(struct reader *r, const config_setting_t *group,
     parse_egress__(r, group, &m->egress);
     m->line = reader_line(group);
 
-    if (m->base + (1u << m->bits) - 1 > UINT16_MAX) {
-        reader_fail(r, group, "%u ports from %" PRIu16 " on exceed 65535",
-                    1u << m->bits, m->base);
-    }
-    if (instance_find_member(instance, m->id)) {
-        reader_fail(r, group, "member %" PRIu16 " is there twice", m->id);
-    }
-    check_family__(r, group, instance, m);
+    check_member__(r, group, instance, m);
     instance->n_members++;
 }
 

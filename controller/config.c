@@ -146,21 +146,3 @@ evlb_config_load(const char *file, struct evlb_config **configp)
     *configp = config;
     return r.error;
 }
-
-/* Checks whether 'new' may take the place of 'old' in service.  Returns NULL
- * if it may, or the reason why not, which the caller must free. */
-char *
-evlb_config_check_successor(const struct evlb_config *old,
-                            const struct evlb_config *new)
-{
-    int line = 0;
-    char *reason = state_check_successor(&old->state, &new->state, &line);
-    char *error;
-
-    if (!reason) {
-        return NULL;
-    }
-    error = mem_printf("%s:%d: %s", new->file, line, reason);
-    free(reason);
-    return error;
-}

@@ -26,7 +26,4 @@ struct evlb_config {
 char *evlb_config_load(const char *file, struct evlb_config **);
 void evlb_config_destroy(struct evlb_config *);
 
-char *evlb_config_check_successor(const struct evlb_config *old,
-                                  const struct evlb_config *new);
-
 #endif /* config.h */

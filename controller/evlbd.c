@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +22,10 @@
 
 #include "controller/config.h"
 #include "controller/core/mem.h"
+#include "controller/engine.h"
 #include "controller/epoch-log.h"
 #include "controller/log.h"
 #include "controller/notify.h"
-#include "controller/rules/rule-set.h"
 #include "controller/target/ovs/server.h"
 
 VLOG_DEFINE_THIS_MODULE(evlbd);
@@ -44,10 +43,8 @@ struct options {
 struct evlbd {
     const struct options *options;
     struct event_base *base;
-    struct ovs_server *server;
-    struct epoch_log *epoch_log;
+    struct engine *engine;
     struct notify *notify;
-    struct evlb_config *config;
 };
 
 static void
@@ -150,124 +147,25 @@ check_error(char *error)
     }
 }
 
-static const struct bridge *
-find_bridge(const struct state *state, uint64_t datapath_id)
-{
-    for (size_t i = 0; i < state->n_bridges; i++) {
-        if (state->bridges[i].datapath_id == datapath_id) {
-            return &state->bridges[i];
-        }
-    }
-    return NULL;
-}
-
-/* Records that 'bridge' holds the epoch of 'calendar', if it is new. */
-static void
-record_epoch(struct evlbd *d, const struct bridge *bridge,
-             const struct rule_calendar *calendar)
-{
-    const struct instance *instance =
-        state_find_instance(&d->config->state, calendar->instance);
-    const struct epoch *epoch =
-        instance ? epochs_find_id(&instance->epochs, calendar->epoch) : NULL;
-
-    if (epoch
-        && epoch_log_committed(d->epoch_log, bridge->name, instance, epoch)) {
-        VLOG_INFO("ready: switch %s instance %s epoch %" PRIu16 " from tick "
-                  "%" PRIu64 " committed",
-                  bridge->name, instance->name, epoch->id, epoch->first);
-    }
-}
-
-static void
-committed_cb(void *d_, uint64_t datapath_id, const struct rule_set *rules)
+static char *
+accept_cb(void *d_, const struct evlb_config *config)
 {
     struct evlbd *d = d_;
-    const struct bridge *bridge = find_bridge(&d->config->state, datapath_id);
 
-    if (!bridge) {
-        return;
-    }
-    VLOG_DBG("switch %s holds all %zu rules", bridge->name, rules->n);
-    for (size_t i = 0; i < rules->n; i++) {
-        if (rules->rules[i].kind == RULE_CALENDAR) {
-            record_epoch(d, bridge, &rules->rules[i].calendar);
-        }
-    }
-}
-
-/* Tells the server what each switch should hold. */
-static void
-apply_config(struct evlbd *d)
-{
-    const struct state *state = &d->config->state;
-
-    for (size_t i = 0; i < state->n_bridges; i++) {
-        const struct bridge *bridge = &state->bridges[i];
-        const struct rule_set *rules = rule_set_build(state, bridge);
-
-        ovs_server_set_rules(d->server, bridge->datapath_id, bridge->name,
-                             rules);
-        rule_set_unref(rules);
-    }
-}
-
-static bool
-same_listeners(const struct evlb_config *a, const struct evlb_config *b)
-{
-    if (a->n_listen != b->n_listen) {
-        return false;
-    }
-    for (size_t i = 0; i < a->n_listen; i++) {
-        if (strcmp(a->listen[i], b->listen[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Puts 'config' in the place of the one that is in service. */
-static void
-replace_config(struct evlbd *d, struct evlb_config *config)
-{
-    struct evlb_config *old = d->config;
-
-    if (!same_listeners(old, config)) {
-        VLOG_WARN("%s: openflow.listen takes effect at the next start",
-                  config->file);
-    }
-    d->config = config;
-    for (size_t i = 0; i < old->state.n_bridges; i++) {
-        uint64_t datapath_id = old->state.bridges[i].datapath_id;
-
-        if (!find_bridge(&config->state, datapath_id)) {
-            ovs_server_remove(d->server, datapath_id);
-        }
-    }
-    evlb_config_destroy(old);
-    apply_config(d);
+    return log_apply(&config->log, &d->options->log);
 }
 
 static void
 reload(struct evlbd *d)
 {
-    struct evlb_config *config;
-    char *error = evlb_config_load(d->options->config_file, &config);
+    char *error = engine_reload(d->engine);
 
-    if (!error) {
-        error = evlb_config_check_successor(d->config, config);
-    }
-    if (!error) {
-        error = log_apply(&config->log, &d->options->log);
-    }
     if (error) {
         VLOG_ERR("reload refused, nothing is changed: %s", error);
         free(error);
-        evlb_config_destroy(config);
-        return;
+    } else {
+        VLOG_INFO("%s: reloaded", engine_get_config(d->engine)->file);
     }
-    replace_config(d, config);
-    VLOG_INFO("%s: reloaded", d->options->config_file);
 }
 
 static void
@@ -301,11 +199,11 @@ static char *
 status_cb(void *d_)
 {
     const struct evlbd *d = d_;
+    const struct state *state = engine_get_state(d->engine);
 
     return mem_printf("%zu of %zu switches connected, %zu instances.",
-                      ovs_server_count_connected(d->server),
-                      d->config->state.n_bridges,
-                      d->config->state.n_instances);
+                      ovs_server_count_connected(engine_get_server(d->engine)),
+                      state->n_bridges, state->n_instances);
 }
 
 static void
@@ -319,14 +217,6 @@ exit_cb(evutil_socket_t signal, short events, void *d_)
     event_base_loopbreak(d->base);
 }
 
-static void
-listen_all(struct evlbd *d)
-{
-    for (size_t i = 0; i < d->config->n_listen; i++) {
-        check_error(ovs_server_listen(d->server, d->config->listen[i]));
-    }
-}
-
 static struct event *
 add_signal(struct evlbd *d, int signal, event_callback_fn cb)
 {
@@ -336,10 +226,11 @@ add_signal(struct evlbd *d, int signal, event_callback_fn cb)
     return event;
 }
 
-/* Serves until a signal ends it. */
+/* Serves 'config', reporting epochs to 'epoch_log', until a signal ends it. */
 static void
-serve(struct evlbd *d)
+serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
 {
+    const struct engine_handlers handlers = { accept_cb, d };
     struct event *signals[N_SIGNALS];
 
     signal(SIGPIPE, SIG_IGN);
@@ -352,16 +243,15 @@ serve(struct evlbd *d)
     signals[1] = add_signal(d, SIGTERM, exit_cb);
     signals[2] = add_signal(d, SIGINT, exit_cb);
     signals[3] = add_signal(d, SIGUSR1, reopen_cb);
-    d->server = ovs_server_create(d->base, committed_cb, d);
-    listen_all(d);
-    apply_config(d);
+    check_error(
+        engine_create(d->base, config, epoch_log, &handlers, &d->engine));
     d->notify = notify_create(d->base, status_cb, d);
     notify_ready(d->notify);
 
     event_base_dispatch(d->base);
 
     notify_destroy(d->notify);
-    ovs_server_destroy(d->server);
+    engine_destroy(d->engine);
     for (size_t i = 0; i < N_SIGNALS; i++) {
         event_free(signals[i]);
     }
@@ -373,21 +263,23 @@ main(int argc, char *argv[])
 {
     struct options options = { .config_file = DEFAULT_CONFIG };
     struct evlbd d = { .options = &options };
+    struct epoch_log *epoch_log;
+    struct evlb_config *config;
 
     log_init();
     parse_options(argc, argv, &options);
-    check_error(evlb_config_load(options.config_file, &d.config));
+    check_error(evlb_config_load(options.config_file, &config));
     if (options.check) {
         printf("%s: correct: %zu bridges, %zu interfaces, %zu instances\n",
-               options.config_file, d.config->state.n_bridges,
-               d.config->state.n_interfaces, d.config->state.n_instances);
+               options.config_file, config->state.n_bridges,
+               config->state.n_interfaces, config->state.n_instances);
+        evlb_config_destroy(config);
     } else {
-        check_error(log_apply(&d.config->log, &options.log));
-        check_error(epoch_log_open(options.epoch_log, &d.epoch_log));
-        serve(&d);
+        check_error(log_apply(&config->log, &options.log));
+        check_error(epoch_log_open(options.epoch_log, &epoch_log));
+        serve(&d, config, epoch_log);
+        epoch_log_close(epoch_log);
     }
-    epoch_log_close(d.epoch_log);
-    evlb_config_destroy(d.config);
     log_settings_destroy(&options.log);
     return 0;
 }

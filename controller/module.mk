@@ -4,7 +4,8 @@
 
 core_SRCS := controller/core/addr.c controller/core/calendar.c \
 	controller/core/epoch.c controller/core/instance.c \
-	controller/core/lead-run.c controller/core/mem.c controller/core/prefix.c
+	controller/core/lead-run.c controller/core/mem.c controller/core/overlay.c \
+	controller/core/prefix.c
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 	controller/rules/rule-diff.c controller/rules/rule-epochs.c \
 	controller/rules/rule-set.c
@@ -24,9 +25,12 @@ config_SRCS := controller/config.c controller/config-bridge.c \
 	controller/config-member.c controller/config-reader.c \
 	controller/config-values.c controller/log.c
 
+engine_SRCS := controller/engine.c controller/engine-operation.c \
+	controller/engine-plan.c controller/epoch-log.c
+
 PROGRAMS += evlbd
-evlbd_SRCS := controller/evlbd.c controller/epoch-log.c controller/lead-probe.c \
-	controller/notify.c \
+evlbd_SRCS := controller/evlbd.c controller/lead-probe.c \
+	controller/notify.c $(engine_SRCS) \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
 evlbd_PKGS := libevent_core libconfig libsystemd
 evlbd_OVS := yes

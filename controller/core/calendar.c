@@ -109,23 +109,42 @@ quota_pick__(struct quota *quotas, size_t n, uint32_t slot, uint32_t n_slots)
     return best;
 }
 
-static struct calendar *
-calendar_place__(struct quota *quotas, size_t n, uint8_t bits)
+static int
+share_compare__(const void *a_, const void *b_)
 {
-    uint32_t n_slots = UINT32_C(1) << bits;
+    const struct calendar_share *a = a_;
+    const struct calendar_share *b = b_;
+
+    return (a->member > b->member) - (a->member < b->member);
+}
+
+/* Returns a calendar whose slots are not set yet. */
+static struct calendar *
+calendar_alloc__(const struct calendar_share *shares, size_t n, uint8_t bits)
+{
     struct calendar *calendar;
 
     calendar =
-        mem_alloc(sizeof *calendar + n_slots * sizeof calendar->members[0]);
+        mem_alloc(sizeof *calendar + (sizeof calendar->members[0] << bits));
     calendar->n_refs = 1;
     calendar->bits = bits;
+    calendar->shares = mem_dup(shares, n * sizeof *shares);
+    calendar->n_shares = n;
+    qsort(calendar->shares, n, sizeof *shares, share_compare__);
+    return calendar;
+}
+
+static void
+calendar_place__(struct calendar *calendar, struct quota *quotas, size_t n)
+{
+    uint32_t n_slots = UINT32_C(1) << calendar->bits;
+
     for (uint32_t slot = 0; slot < n_slots; slot++) {
         struct quota *q = quota_pick__(quotas, n, slot, n_slots);
 
         calendar->members[slot] = q->member;
         q->n_placed++;
     }
-    return calendar;
 }
 
 /* Copies 'shares' into 'quotas', sorted by member, and stores the sum of the
@@ -180,8 +199,11 @@ calendar_create(const struct calendar_share *shares, size_t n, uint8_t bits,
     quotas = mem_alloc(n * sizeof *quotas);
     error = quota_init__(quotas, shares, n, &sum);
     if (!error) {
+        struct calendar *c = calendar_alloc__(shares, n, bits);
+
         quota_apportion__(quotas, n, UINT32_C(1) << bits, sum);
-        *calendar = calendar_place__(quotas, n, bits);
+        calendar_place__(c, quotas, n);
+        *calendar = c;
     }
     free(quotas);
     return error;
@@ -202,6 +224,7 @@ calendar_unref(const struct calendar *calendar_)
     struct calendar *calendar = (struct calendar *) calendar_;
 
     if (calendar && !--calendar->n_refs) {
+        free(calendar->shares);
         free(calendar);
     }
 }

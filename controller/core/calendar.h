@@ -37,9 +37,11 @@ struct calendar_share {
 };
 
 struct calendar {
-    unsigned int n_refs; /* Of calendar_ref(). */
-    uint8_t bits;        /* Logarithm of the number of slots. */
-    uint16_t members[];  /* The member of each slot. */
+    unsigned int n_refs;           /* Of calendar_ref(). */
+    struct calendar_share *shares; /* What it was made from, by member. */
+    size_t n_shares;
+    uint8_t bits;       /* Logarithm of the number of slots. */
+    uint16_t members[]; /* The member of each slot. */
 };
 
 char *calendar_create(const struct calendar_share *, size_t n, uint8_t bits,

@@ -15,15 +15,44 @@ epochs_init(struct epochs *epochs)
     *epochs = (struct epochs){ .n = 0 };
 }
 
+static void
+epoch_destroy__(const struct epoch *epoch)
+{
+    calendar_unref(epoch->calendar);
+    free((struct epoch *) epoch);
+}
+
 /* Frees what 'epochs' holds, but not 'epochs' itself. */
 void
 epochs_destroy(struct epochs *epochs)
 {
     for (size_t i = 0; i < epochs->n; i++) {
-        calendar_unref(epochs->epochs[i]->calendar);
-        free((struct epoch *) epochs->epochs[i]);
+        epoch_destroy__(epochs->epochs[i]);
     }
     free(epochs->epochs);
+}
+
+static void
+epochs_append__(struct epochs *epochs, const struct epoch *epoch)
+{
+    struct epoch *copy = mem_dup(epoch, sizeof *epoch);
+
+    calendar_ref(copy->calendar);
+    if (epochs->n >= epochs->allocated) {
+        epochs->epochs = mem_grow(epochs->epochs, &epochs->allocated,
+                                  sizeof(const struct epoch *));
+    }
+    epochs->epochs[epochs->n++] = copy;
+}
+
+/* Initializes 'copy' with the epochs of 'epochs'. */
+void
+epochs_clone(struct epochs *copy, const struct epochs *epochs)
+{
+    epochs_init(copy);
+    for (size_t i = 0; i < epochs->n; i++) {
+        epochs_append__(copy, epochs->epochs[i]);
+    }
 }
 
 /* Connects a new epoch to 'epochs', behind all that are there.
@@ -35,8 +64,6 @@ char *
 epochs_connect(struct epochs *epochs, uint16_t id, uint64_t first,
                uint16_t xor, const struct calendar *calendar)
 {
-    struct epoch *epoch;
-
     if (epochs_find_id(epochs, id)) {
         return mem_printf("epoch %" PRIu16 " is connected already", id);
     }
@@ -50,14 +77,30 @@ epochs_connect(struct epochs *epochs, uint16_t id, uint64_t first,
         }
     }
 
-    epoch = mem_alloc(sizeof *epoch);
-    *epoch = (struct epoch){ id, first, xor, calendar_ref(calendar) };
-    if (epochs->n >= epochs->allocated) {
-        epochs->epochs = mem_grow(epochs->epochs, &epochs->allocated,
-                                  sizeof(const struct epoch *));
-    }
-    epochs->epochs[epochs->n++] = epoch;
+    epochs_append__(epochs, &(struct epoch){ id, first, xor, calendar });
     return NULL;
+}
+
+/* Takes out the epochs that begin before the tick 'oldest'. */
+void
+epochs_retire(struct epochs *epochs, uint64_t oldest)
+{
+    size_t n = 0;
+
+    while (n < epochs->n && epochs->epochs[n]->first < oldest) {
+        epoch_destroy__(epochs->epochs[n++]);
+    }
+    epochs->n -= n;
+    for (size_t i = 0; n && i < epochs->n; i++) {
+        epochs->epochs[i] = epochs->epochs[i + n];
+    }
+}
+
+/* Returns the newest epoch, or NULL. */
+const struct epoch *
+epochs_newest(const struct epochs *epochs)
+{
+    return epochs->n ? epochs->epochs[epochs->n - 1] : NULL;
 }
 
 /* Returns the epoch with the given 'id', or NULL. */
@@ -108,6 +151,25 @@ epochs_get_late_prefixes(const struct epochs *epochs,
     if (epochs->n && epochs->epochs[0]->first) {
         prefix_list_from_range(0, epochs->epochs[0]->first, prefixes);
     }
+}
+
+/* Returns true if an epoch distributes to 'member', or names it with a weight
+ * of 0, and stores the newest that does in '*epoch'. */
+bool
+epochs_use_member(const struct epochs *epochs, uint16_t member,
+                  const struct epoch **epoch)
+{
+    for (size_t i = epochs->n; i-- > 0;) {
+        const struct calendar *calendar = epochs->epochs[i]->calendar;
+
+        for (size_t j = 0; j < calendar->n_shares; j++) {
+            if (calendar->shares[j].member == member) {
+                *epoch = epochs->epochs[i];
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /* Returns true if 'a' and 'b' begin at the same tick and treat it alike. */

@@ -43,15 +43,21 @@ struct epochs {
 };
 
 void epochs_init(struct epochs *);
+void epochs_clone(struct epochs *, const struct epochs *);
 void epochs_destroy(struct epochs *);
 
 char *epochs_connect(struct epochs *, uint16_t id, uint64_t first,
                      uint16_t xor, const struct calendar *);
+void epochs_retire(struct epochs *, uint64_t oldest);
+const struct epoch *epochs_newest(const struct epochs *);
 const struct epoch *epochs_find_id(const struct epochs *, uint16_t id);
 const struct epoch *epochs_find_tick(const struct epochs *, uint64_t tick);
 void
 epochs_get_prefixes(const struct epochs *, size_t i, struct prefix_list *);
 void epochs_get_late_prefixes(const struct epochs *, struct prefix_list *);
+
+bool epochs_use_member(const struct epochs *, uint16_t member,
+                       const struct epoch **);
 
 bool epoch_equal(const struct epoch *, const struct epoch *);
 

@@ -47,6 +47,57 @@ state_destroy(struct state *state)
     free(state->bridges);
 }
 
+/* Makes 'copy', which holds a copy of what 'instance' points to, point to
+ * copies of its own; its interfaces are those of 'to', not of 'from'. */
+static void
+instance_clone__(struct instance *copy, const struct instance *instance,
+                 const struct state *to, const struct state *from)
+{
+    *copy = *instance;
+    copy->name = mem_strdup(instance->name);
+    copy->addresses = mem_dup(instance->addresses,
+                              instance->n_addresses * sizeof *copy->addresses);
+    copy->interfaces =
+        mem_alloc(instance->n_interfaces * sizeof(const struct interface *));
+    for (size_t i = 0; i < instance->n_interfaces; i++) {
+        copy->interfaces[i] =
+            &to->interfaces[instance->interfaces[i] - from->interfaces];
+    }
+    copy->sources = mem_dup(instance->sources,
+                            instance->n_sources * sizeof *copy->sources);
+    copy->members = mem_dup(instance->members,
+                            instance->n_members * sizeof *copy->members);
+    epochs_clone(&copy->epochs, &instance->epochs);
+    copy->epoch_lines =
+        mem_dup(instance->epoch_lines, instance->epochs.n * sizeof(int));
+}
+
+/* Initializes 'copy' as a copy of 'state' that shares nothing with it. */
+void
+state_clone(struct state *copy, const struct state *state)
+{
+    *copy = *state;
+    copy->interfaces = mem_dup(state->interfaces,
+                               state->n_interfaces * sizeof *copy->interfaces);
+    for (size_t i = 0; i < state->n_interfaces; i++) {
+        copy->interfaces[i].name = mem_strdup(state->interfaces[i].name);
+    }
+    copy->instances = mem_alloc(state->n_instances * sizeof *copy->instances);
+    for (size_t i = 0; i < state->n_instances; i++) {
+        instance_clone__(&copy->instances[i], &state->instances[i], copy,
+                         state);
+    }
+    copy->bridges =
+        mem_dup(state->bridges, state->n_bridges * sizeof *copy->bridges);
+    for (size_t i = 0; i < state->n_bridges; i++) {
+        const struct bridge *b = &state->bridges[i];
+
+        copy->bridges[i].name = mem_strdup(b->name);
+        copy->bridges[i].ports =
+            mem_dup(b->ports, b->n_ports * sizeof *b->ports);
+    }
+}
+
 /* Returns the instance with the given 'id', or NULL. */
 const struct instance *
 state_find_instance(const struct state *state, uint16_t id)
@@ -54,6 +105,30 @@ state_find_instance(const struct state *state, uint16_t id)
     for (size_t i = 0; i < state->n_instances; i++) {
         if (state->instances[i].id == id) {
             return &state->instances[i];
+        }
+    }
+    return NULL;
+}
+
+/* Returns the instance that is called 'name', or NULL. */
+const struct instance *
+state_find_instance_by_name(const struct state *state, const char *name)
+{
+    for (size_t i = 0; i < state->n_instances; i++) {
+        if (!strcmp(state->instances[i].name, name)) {
+            return &state->instances[i];
+        }
+    }
+    return NULL;
+}
+
+/* Returns the bridge with the given 'datapath_id', or NULL. */
+const struct bridge *
+state_find_bridge(const struct state *state, uint64_t datapath_id)
+{
+    for (size_t i = 0; i < state->n_bridges; i++) {
+        if (state->bridges[i].datapath_id == datapath_id) {
+            return &state->bridges[i];
         }
     }
     return NULL;
@@ -105,6 +180,47 @@ instance_find_member(const struct instance *instance, uint16_t id)
         if (instance->members[i].id == id) {
             return &instance->members[i];
         }
+    }
+    return NULL;
+}
+
+/* Returns true if 'instance' has an address of the family of 'ip'. */
+static bool
+has_family__(const struct instance *instance, const struct in6_addr *ip)
+{
+    for (size_t i = 0; i < instance->n_addresses; i++) {
+        if (addr_is_ipv4(&instance->addresses[i]) == addr_is_ipv4(ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Checks whether 'member' can be one of 'instance'.  Returns NULL, or the
+ * reason why not, which the caller must free. */
+char *
+instance_check_member(const struct instance *instance,
+                      const struct member *member)
+{
+    if (member->id == CALENDAR_NO_MEMBER) {
+        return mem_printf("member %u is reserved", CALENDAR_NO_MEMBER);
+    }
+    if (!addr_is_unicast(&member->ip)) {
+        return mem_strdup("ip is not the address of one host");
+    }
+    if (!has_family__(instance, &member->ip)) {
+        return mem_strdup("the instance has no address of the family of the "
+                          "member's ip");
+    }
+    if (member->bits > MEMBER_BITS_MAX) {
+        return mem_printf("bits is above %d", MEMBER_BITS_MAX);
+    }
+    if (!member->base) {
+        return mem_strdup("base is 0, which is no UDP port");
+    }
+    if (member->base + (1u << member->bits) - 1 > UINT16_MAX) {
+        return mem_printf("%u ports from %" PRIu16 " on exceed 65535",
+                          1u << member->bits, member->base);
     }
     return NULL;
 }

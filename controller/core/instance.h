@@ -23,6 +23,7 @@
 
 #define INSTANCE_ID_MAX 221 /* One table for each, up to table 253. */
 #define INTERFACE_ID_MAX 15
+#define MEMBER_BITS_MAX 14
 
 /* A layer-2 interface: one MAC address, on the untagged frames or on those of
  * one VLAN. */
@@ -58,7 +59,7 @@ struct member {
     uint8_t bits;  /* It receives on 2^bits ports. */
     bool keep;     /* Leave the load-balancer header? */
     struct port egress;
-    int line;
+    int line; /* 0 if it was added at run time. */
 };
 
 /* What happens to ticks before the oldest epoch. */
@@ -106,8 +107,13 @@ struct state {
 };
 
 void state_init(struct state *);
+void state_clone(struct state *, const struct state *);
 void state_destroy(struct state *);
 const struct instance *state_find_instance(const struct state *, uint16_t id);
+const struct instance *
+state_find_instance_by_name(const struct state *, const char *name);
+const struct bridge *
+state_find_bridge(const struct state *, uint64_t datapath_id);
 char *state_check_successor(const struct state *old, const struct state *new,
                             int *line);
 
@@ -116,5 +122,6 @@ char *port_to_string(const struct port *);
 
 const struct member *
 instance_find_member(const struct instance *, uint16_t id);
+char *instance_check_member(const struct instance *, const struct member *);
 
 #endif /* instance.h */

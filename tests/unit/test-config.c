@@ -386,22 +386,6 @@ test_allow_plain(void **state)
     free(text);
 }
 
-static void
-test_successor(void **state)
-{
-    struct evlb_config *old = load_good(good);
-    char *text = edit("weight = 3", "weight = 1");
-    struct evlb_config *new = load_good(text);
-
-    (void) state;
-    unit_assert_error(evlb_config_check_successor(old, old), NULL);
-    unit_assert_error(evlb_config_check_successor(old, new),
-                      ":30: instance one: epoch 4 is connected");
-    evlb_config_destroy(old);
-    evlb_config_destroy(new);
-    free(text);
-}
-
 /* The configurations that come with the program are correct. */
 static void
 test_shipped(void **state)
@@ -421,8 +405,7 @@ main(void)
         cmocka_unit_test(test_good),        cmocka_unit_test(test_good_epochs),
         cmocka_unit_test(test_defaults),    cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_truncated),   cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_allow_plain), cmocka_unit_test(test_successor),
-        cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_allow_plain), cmocka_unit_test(test_shipped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -408,6 +408,15 @@ ovs_server_set_rules(struct ovs_server *server, uint64_t datapath_id,
     }
 }
 
+/* Returns true if the switch 'datapath_id' has connected and said so. */
+bool
+ovs_server_is_connected(const struct ovs_server *server, uint64_t datapath_id)
+{
+    const struct ovs_switch *sw = find_switch__(server, datapath_id);
+
+    return sw && sw->connection;
+}
+
 /* Lets the switch 'datapath_id' go.  It keeps what it holds. */
 void
 ovs_server_remove(struct ovs_server *server, uint64_t datapath_id)

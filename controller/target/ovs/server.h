@@ -9,6 +9,7 @@
  * the rules that each of them should hold.  It drives a session (session.h) on
  * each connection. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ char *ovs_server_listen(struct ovs_server *, const char *address);
 
 void ovs_server_set_rules(struct ovs_server *, uint64_t datapath_id,
                           const char *name, const struct rule_set *);
+bool ovs_server_is_connected(const struct ovs_server *, uint64_t datapath_id);
 void ovs_server_remove(struct ovs_server *, uint64_t datapath_id);
 size_t ovs_server_count_connected(const struct ovs_server *);
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_OVERLAY_H
+#define EVLB_OVERLAY_H 1
+
+/* What operators change at run time, on top of the configuration.
+ *
+ *     configuration ---.
+ *                      +--- overlay_apply() ---> state in service
+ *     overlay ---------'
+ *
+ * An overlay holds, for each instance that was changed, the members that were
+ * added, the epochs that were connected, and how many of the oldest epochs
+ * were taken out, be they its own or the configuration's.  A reload puts
+ * another configuration under the same overlay.
+ *
+ * To change what is in service, clone its overlay, change the clone, apply it
+ * and let state_check_successor() decide.  The functions here check only what
+ * keeps an overlay whole. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/core/epoch.h"
+#include "controller/core/instance.h"
+
+struct overlay_instance {
+    uint16_t id;            /* The instance's. */
+    struct member *members; /* Added ones, by ascending 'id'. */
+    size_t n_members;
+    size_t allocated_members;
+    struct epochs epochs; /* Connected ones. */
+    uint64_t oldest;      /* Epochs that begin before are taken out. */
+};
+
+struct overlay {
+    struct overlay_instance *instances;
+    size_t n;
+    size_t allocated;
+};
+
+struct overlay *overlay_create(void);
+struct overlay *overlay_clone(const struct overlay *);
+void overlay_destroy(struct overlay *);
+
+const struct overlay_instance *
+overlay_find(const struct overlay *, uint16_t instance);
+
+void
+overlay_add_member(struct overlay *, uint16_t instance, const struct member *);
+void overlay_remove_member(struct overlay *, uint16_t instance, uint16_t id);
+char *overlay_connect(struct overlay *, uint16_t instance, uint16_t id,
+                      uint64_t first, uint16_t xor, const struct calendar *);
+void overlay_retire(struct overlay *, uint16_t instance, uint64_t oldest);
+bool overlay_forget_missing(struct overlay *, const struct state *config);
+
+char *overlay_apply(const struct overlay *, const struct state *config,
+                    struct state **, int *line);
+
+#endif /* overlay.h */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_ENGINE_PRIVATE_H
+#define EVLB_ENGINE_PRIVATE_H 1
+
+/* Within the engine:
+ *
+ *     engine.c             life, configuration, what switches hold
+ *     engine-operation.c   operations one after the other, up to the call back
+ *     engine-plan.c        what an operation changes in the overlay */
+
+#include "controller/engine.h"
+
+#include <config.h>
+#include <openvswitch/list.h>
+
+#include "controller/core/overlay.h"
+
+struct event;
+
+/* What a bridge should hold, and whether it does. */
+struct engine_bridge {
+    uint64_t datapath_id;
+    const struct rule_set *rules;
+    uint64_t version;   /* The engine's when 'rules' were made. */
+    uint64_t committed; /* The newest version that the switch held. */
+};
+
+struct engine {
+    struct event_base *base;
+    struct epoch_log *epoch_log;
+    struct engine_handlers handlers;
+    struct ovs_server *server;
+
+    struct evlb_config *config;
+    struct overlay *overlay;
+    struct state *state; /* What follows from these two. */
+    uint64_t version;    /* Increases with each change of what is wanted. */
+
+    struct engine_bridge *bridges;
+    size_t n_bridges;
+
+    struct ovs_list operations; /* The first one is under way. */
+    struct event *timer;        /* For them. */
+};
+
+#define ENGINE_OPERATIONS             \
+    ENGINE_OPERATION(SET_EPOCH, set)  \
+    ENGINE_OPERATION(DRAIN, drain)    \
+    ENGINE_OPERATION(ADD_MEMBER, add) \
+    ENGINE_OPERATION(REMOVE_MEMBER, remove)
+
+enum operation_type {
+#define ENGINE_OPERATION(TYPE, NAME) OPERATION_##TYPE,
+    ENGINE_OPERATIONS
+#undef ENGINE_OPERATION
+};
+
+enum operation_phase {
+    OPERATION_QUEUED,
+    OPERATION_COMMITTING, /* Waiting for switches. */
+};
+
+struct operation {
+    struct ovs_list node; /* In struct engine's 'operations'. */
+    enum operation_type type;
+    enum operation_phase phase;
+
+    /* The request. */
+    char *instance;
+    struct engine_boundary boundary;
+    struct calendar_share *shares;
+    size_t n_shares;
+    struct member member; /* Only its 'id' except for ADD_MEMBER. */
+    engine_done_cb *done;
+    void *aux;
+
+    /* What came of it. */
+    struct engine_result result;
+    char *notes;
+    uint64_t version; /* That the switches must commit. */
+    int64_t deadline; /* For them. */
+};
+
+/* engine.c */
+char *
+engine_check__(const struct engine *, const struct overlay *, struct state **);
+void engine_serve__(struct engine *, struct overlay *, struct state *);
+
+/* engine-operation.c */
+void engine_operations_init__(struct engine *);
+void engine_operations_destroy__(struct engine *);
+void engine_operations_wake__(struct engine *);
+void operation_note__(struct operation *, const char *format, ...)
+    __attribute__((__format__(printf, 2, 3)));
+
+/* engine-plan.c */
+char *operation_plan__(struct engine *, struct operation *, struct overlay *);
+
+#endif /* engine-private.h */

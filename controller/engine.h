@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_ENGINE_H
+#define EVLB_ENGINE_H 1
+
+/* The engine: the one owner of the state in service.
+ *
+ *     configuration ---.
+ *                      +--> struct state --> rule sets --> switches
+ *     operator's -> overlay
+ *
+ * The state is immutable.  Whoever changes it, a reload or an operator, has
+ * another one made and checked as a whole, and it takes the place of the old
+ * one.  Pointers into a state are good until control returns to the event
+ * loop.
+ *
+ * Operations of the operator are carried out one after the other.  Each calls
+ * back exactly once, always later from the event loop, never from within the
+ * call that started it.  What requests point to is copied. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/core/calendar.h"
+#include "controller/core/instance.h"
+
+struct engine;
+struct epoch_log;
+struct event_base;
+struct evlb_config;
+struct ovs_server;
+
+/* A change is given up if a switch has not committed it after this time. */
+#define ENGINE_COMMIT_MS 10000
+
+/* What the owner of the engine has a say in. */
+struct engine_handlers {
+    /* A reload is about to put 'config' in service.  Returns NULL if the owner
+     * follows, or the reason why nothing is to be changed. */
+    char *(*accept)(void *aux, const struct evlb_config *config);
+    void *aux;
+};
+
+char *
+engine_create(struct event_base *, struct evlb_config *, struct epoch_log *,
+              const struct engine_handlers *, struct engine **);
+void engine_destroy(struct engine *);
+
+const struct evlb_config *engine_get_config(const struct engine *);
+const struct state *engine_get_state(const struct engine *);
+struct ovs_server *engine_get_server(struct engine *);
+
+char *engine_reload(struct engine *);
+void engine_apply(struct engine *);
+
+/* Where a new epoch begins. */
+struct engine_boundary {
+    bool automatic;    /* Let the engine choose, ignoring 'at_event'? */
+    uint64_t at_event; /* The first tick. */
+    bool force;        /* Even if nothing tells how far the ticks are? */
+};
+
+struct engine_epoch_request {
+    const char *instance; /* Its name. */
+    struct engine_boundary boundary;
+    const struct calendar_share *shares;
+    size_t n_shares;
+};
+
+/* How an operation ended. */
+struct engine_result {
+    uint16_t epoch;    /* The new epoch, */
+    uint64_t boundary; /* and its first tick; 0 where there is none. */
+    const char *notes; /* What else to know, whole sentences, perhaps "". */
+};
+
+/* Called at the end of an operation.  'error' is NULL if the change is stored
+ * and every connected switch has committed it.  Otherwise it says why not, and
+ * 'result' is NULL if nothing was changed. */
+typedef void engine_done_cb(void *aux, const char *error,
+                            const struct engine_result *result);
+
+void engine_set_epoch(struct engine *, const struct engine_epoch_request *,
+                      engine_done_cb *, void *aux);
+void engine_drain(struct engine *, const char *instance, uint16_t member,
+                  const struct engine_boundary *, engine_done_cb *, void *aux);
+void engine_add_member(struct engine *, const char *instance,
+                       const struct member *, engine_done_cb *, void *aux);
+void engine_remove_member(struct engine *, const char *instance,
+                          uint16_t member, engine_done_cb *, void *aux);
+
+#endif /* engine.h */
