@@ -49,6 +49,7 @@
 #       CONFIGS += configs/demo.conf              # $(sysconfdir)/evlb
 #       MANS += endpoints/evlb-send.1             # $(mandir)/man1
 #       UNITS += controller/evlbd.service         # $(unitdir)
+#       WIRESHARK += wireshark/evlb.lua           # $(wiresharkdir)
 #
 #   Sources outside the fragments' own lists that lint must look at (headers
 #   beside listed sources are found by themselves):
@@ -78,6 +79,7 @@ include mk/config.mk
 -include flows/module.mk
 -include mininet/module.mk
 -include tests/module.mk
+-include wireshark/module.mk
 
 include mk/build.mk
 include mk/check.mk

@@ -9,6 +9,7 @@ mandir ?= $(prefix)/share/man
 docdir ?= $(prefix)/share/doc/evlb
 sysconfdir ?= $(prefix)/etc
 unitdir ?= $(prefix)/lib/systemd/system
+wiresharkdir ?= $(prefix)/lib/wireshark/plugins
 
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 20

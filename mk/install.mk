@@ -32,6 +32,7 @@ install: programs $(UNITS)
 	$(call install_files,755,$(sbindir),$(addprefix build/bin/,$(sbin_programs)))
 	$(call install_files,644,$(sysconfdir)/evlb,$(CONFIGS))
 	$(call install_files,644,$(unitdir),$(UNITS))
+	$(call install_files,644,$(wiresharkdir),$(WIRESHARK))
 	$(foreach s,$(man_sections),$(call install_man,$(s)))
 	$(call install_files,644,$(docdir),README.md LICENSE)
 
