@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/config-numbers.h"
 #include "controller/config-parse.h"
 #include "controller/config-reader.h"
 #include "controller/core/mem.h"
@@ -134,6 +135,9 @@ evlb_config_load(const char *file, struct evlb_config **configp)
     state_init(&config->state);
     config_init(&cf);
     r.error = read__(&cf, file);
+    if (!r.error) {
+        r.error = config_numbers_check(config_root_setting(&cf), file);
+    }
     if (!r.error) {
         parse_root__(&r, config_root_setting(&cf), config);
     }

@@ -22,8 +22,9 @@ ovs_SRCS := controller/target/ovs/address.c controller/target/ovs/change.c \
 	controller/target/ovs/session-handshake.c
 config_SRCS := controller/config.c controller/config-bridge.c \
 	controller/config-instance.c controller/config-log.c \
-	controller/config-member.c controller/config-reader.c \
-	controller/config-values.c controller/log.c
+	controller/config-member.c controller/config-numbers.c \
+	controller/config-reader.c controller/config-values.c \
+	controller/log.c
 
 engine_SRCS := controller/engine.c controller/engine-operation.c \
 	controller/engine-plan.c controller/epoch-log.c
@@ -86,6 +87,11 @@ test-config_SRCS := tests/unit/test-config.c $(config_SRCS) $(core_SRCS) \
 	controller/target/ovs/address.c
 test-config_PKGS := libevent_core libconfig
 test-config_OVS := yes
+
+UNIT_TESTS += test-config-numbers
+test-config-numbers_SRCS := tests/unit/test-config-numbers.c \
+	controller/config-numbers.c controller/core/mem.c
+test-config-numbers_PKGS := libconfig
 
 UNIT_TESTS += test-epoch-log
 test-epoch-log_SRCS := tests/unit/test-epoch-log.c controller/epoch-log.c \

@@ -285,6 +285,7 @@ static const struct mistake mistakes[] = {
 
     /* Epochs. */
     { "from = 0;", "", 30, "lacks the setting \"from\"" },
+    { "from = 0;", "from = 4294967296;", 30, "write an L behind it" },
     { "from = 0;", "from = -5;", 30, "must be a number from 0 to 1844674" },
     { "from = 0;", "from = \"-5\";", 30, "must be a number from 0 to" },
     { "from = 0;", "from = \"5x\";", 30, "must be a number from 0 to" },
