@@ -24,3 +24,9 @@ mininet_CMD := $(PYTEST) tests/integration/test_mininet.py
 mininet_FORMAT := pytest
 mininet_TIMEOUT := 300
 mininet_DEPS := all
+
+CHECK_SUITES += load
+load_CMD := mininet/load
+load_FORMAT := tap
+load_TIMEOUT := 600
+load_DEPS := all
