@@ -121,6 +121,27 @@ write__(FILE *stream, const char *bridge, const struct instance *instance,
     fflush(stream);
 }
 
+/* Forgets what was recorded of 'instance' on 'bridge' and is not connected any
+ * more: its ids may come again. */
+static void
+forget_old__(struct epoch_log *log, const char *bridge,
+             const struct instance *instance)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < log->n; i++) {
+        struct recorded *r = &log->recorded[i];
+
+        if (r->instance == instance->id && !strcmp(r->bridge, bridge)
+            && !epochs_find_id(&instance->epochs, r->epoch)) {
+            free(r->bridge);
+        } else {
+            log->recorded[n++] = *r;
+        }
+    }
+    log->n = n;
+}
+
 /* Records that 'bridge' holds 'epoch' of 'instance'.  Returns false if this was
  * recorded before. */
 bool
@@ -130,6 +151,7 @@ epoch_log_committed(struct epoch_log *log, const char *bridge,
     if (is_recorded__(log, bridge, instance->id, epoch->id)) {
         return false;
     }
+    forget_old__(log, bridge, instance);
     if (log->n >= log->allocated) {
         log->recorded =
             mem_grow(log->recorded, &log->allocated, sizeof *log->recorded);

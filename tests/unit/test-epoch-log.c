@@ -85,6 +85,24 @@ test_no_file(void **state)
     epoch_log_close(NULL);
 }
 
+/* Ids wrap around: one that is connected again is a new epoch.  Nothing is
+ * kept of those that have gone. */
+static void
+test_wrap_around(void **state)
+{
+    const struct instance instance = { .id = 1 };
+    struct epoch epoch = { 0, 0, 0, NULL };
+    struct epoch_log *log;
+
+    (void) state;
+    unit_assert_error(epoch_log_open(NULL, &log), NULL);
+    for (uint32_t i = 0; i < 3 * 65536; i++) {
+        epoch.id = (uint16_t) i;
+        assert_true(epoch_log_committed(log, "br0", &instance, &epoch));
+    }
+    epoch_log_close(log);
+}
+
 static void
 test_bad_file(void **state)
 {
@@ -102,6 +120,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_wrap_around),
         cmocka_unit_test(test_bad_file),
     };
 
