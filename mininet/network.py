@@ -218,6 +218,8 @@ class Stream:
     def start_receiver(self, i, family):
         """Starts the receiver on node 'i'."""
         address = ("10.42.0.%d" if family == 4 else "fd42::%d") % (100 + i)
+        if os.path.exists(self.path("ready", i)):
+            os.remove(self.path("ready", i))
         receiver = self.network.nodes[i - 1].start(
             "%s.recv%d" % (self.name, i),
             [os.path.join(lab.BIN, "evlb-recv"), "--listen", address, "--port",
