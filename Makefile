@@ -16,6 +16,7 @@
 #       evlb-send_CFLAGS := -DSOMETHING           # More for the compiler.
 #       evlb-send_OVS := yes                      # Uses libopenvswitch.
 #       evlb-send_DIR := sbin                     # Default: bin.
+#       evlb-send_PROTOS := controller/api/x.proto  # Compiled to C, mk/proto.mk.
 #
 #   A cmocka program of unit tests.  _SRCS lists the tests and what they test;
 #   _PKGS and so on are as above; cmocka is linked by itself.  "make check"
@@ -81,6 +82,7 @@ include mk/config.mk
 -include tests/module.mk
 -include wireshark/module.mk
 
+include mk/proto.mk
 include mk/build.mk
 include mk/check.mk
 include mk/install.mk

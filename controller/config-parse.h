@@ -10,8 +10,11 @@
 #include "controller/config-reader.h"
 #include "controller/core/instance.h"
 
+struct admin_settings;
 struct log_settings;
 
+void parse_admin(struct reader *, const config_setting_t *root,
+                 struct admin_settings *);
 void
 parse_bridges(struct reader *, const config_setting_t *root, struct state *);
 void parse_log(struct reader *, const config_setting_t *root,

@@ -20,6 +20,7 @@ evlb_config_destroy(struct evlb_config *config)
             free(config->listen[i]);
         }
         free(config->listen);
+        free(config->admin.socket);
         state_destroy(&config->state);
         log_settings_destroy(&config->log);
         free(config->file);
@@ -89,12 +90,13 @@ static void
 parse_root__(struct reader *r, const config_setting_t *root,
              struct evlb_config *config)
 {
-    static const char *const names[] = { "openflow", "log",        "l2_miss",
-                                         "bridges",  "interfaces", "instances",
-                                         NULL };
+    static const char *const names[] = { "admin",     "openflow", "log",
+                                         "l2_miss",   "bridges",  "interfaces",
+                                         "instances", NULL };
     static const char *const l2_misses[] = { "drop", "normal", NULL };
 
     reader_check_names(r, root, names);
+    parse_admin(r, root, &config->admin);
     parse_openflow__(r, root, config);
     parse_log(r, root, &config->log);
     config->state.l2_normal =

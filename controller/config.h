@@ -11,14 +11,26 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "controller/core/instance.h"
 #include "controller/log.h"
+
+#define ADMIN_SOCKET "/run/evlb/evlbd.sock"
+#define ADMIN_NO_GROUP ((gid_t) -1)
+
+/* Where the operator asks. */
+struct admin_settings {
+    char *socket; /* Empty for none. */
+    bool asked;   /* Is 'socket' what the file says? */
+    gid_t group;  /* Whose members may, too; or ADMIN_NO_GROUP. */
+};
 
 struct evlb_config {
     char *file;
     char **listen; /* Where switches connect. */
     size_t n_listen;
+    struct admin_settings admin;
     struct log_settings log;
     struct state state;
 };

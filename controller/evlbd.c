@@ -20,6 +20,7 @@
 #include <openvswitch/util.h>
 #include <openvswitch/vlog.h>
 
+#include "controller/api/admin.h"
 #include "controller/config.h"
 #include "controller/core/mem.h"
 #include "controller/engine.h"
@@ -45,6 +46,7 @@ struct evlbd {
     struct event_base *base;
     struct engine *engine;
     struct notify *notify;
+    struct admin *admin;
 };
 
 static void
@@ -245,12 +247,14 @@ serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
     signals[3] = add_signal(d, SIGUSR1, reopen_cb);
     check_error(
         engine_create(d->base, config, epoch_log, &handlers, &d->engine));
+    check_error(admin_create(d->base, d->engine, &d->admin));
     d->notify = notify_create(d->base, status_cb, d);
     notify_ready(d->notify);
 
     event_base_dispatch(d->base);
 
     notify_destroy(d->notify);
+    admin_destroy(d->admin);
     engine_destroy(d->engine);
     for (size_t i = 0; i < N_SIGNALS; i++) {
         event_free(signals[i]);

@@ -20,7 +20,8 @@ ovs_SRCS := controller/target/ovs/address.c controller/target/ovs/change.c \
 	controller/target/ovs/session.c \
 	controller/target/ovs/session-change.c \
 	controller/target/ovs/session-handshake.c
-config_SRCS := controller/config.c controller/config-bridge.c \
+config_SRCS := controller/config.c controller/config-admin.c \
+	controller/config-bridge.c \
 	controller/config-instance.c controller/config-log.c \
 	controller/config-member.c controller/config-numbers.c \
 	controller/config-reader.c controller/config-values.c \
@@ -29,14 +30,34 @@ config_SRCS := controller/config.c controller/config-bridge.c \
 engine_SRCS := controller/engine.c controller/engine-operation.c \
 	controller/engine-plan.c controller/epoch-log.c
 
+# gRPC: the server's side, the client's, and the operator's service.
+grpc_server_SRCS := controller/api/grpc-call.c controller/api/grpc-message.c \
+	controller/api/grpc-server.c controller/api/grpc-session.c \
+	controller/api/grpc-status.c controller/api/peer.c
+grpc_client_SRCS := controller/api/grpc-client.c \
+	controller/api/grpc-client-session.c controller/api/grpc-message.c \
+	controller/api/grpc-status.c
+grpc_PKGS := libevent_core libnghttp2 libprotobuf-c
+admin_SRCS := controller/api/admin.c controller/api/admin-show.c \
+	lib/arena.c $(grpc_server_SRCS)
+
 PROGRAMS += evlbd
 evlbd_SRCS := controller/evlbd.c controller/lead-probe.c \
-	controller/notify.c $(engine_SRCS) \
+	controller/notify.c $(engine_SRCS) $(admin_SRCS) \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
-evlbd_PKGS := libevent_core libconfig libsystemd
+evlbd_PROTOS := controller/api/admin.proto
+evlbd_PKGS := $(grpc_PKGS) libconfig libsystemd
 evlbd_OVS := yes
 evlbd_DIR := sbin
 MANS += man/evlbd.8
+
+PROGRAMS += evlbctl
+evlbctl_SRCS := controller/ctl/evlbctl.c controller/ctl/call.c \
+	controller/ctl/help.c controller/ctl/show.c controller/ctl/table.c \
+	controller/core/mem.c controller/target/ovs/address.c lib/json.c \
+	lib/pb-json.c $(grpc_client_SRCS)
+evlbctl_PROTOS := controller/api/admin.proto
+evlbctl_PKGS := $(grpc_PKGS)
 UNITS += build/evlbd.service
 
 CHECK_SUITES += service

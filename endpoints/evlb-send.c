@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-#include "endpoints/json.h"
+#include "lib/json.h"
 #include "endpoints/pacer.h"
 #include "endpoints/plan.h"
 #include "endpoints/reorder.h"

@@ -2,7 +2,7 @@
 #
 # The programs at the ends, and their tests.
 
-endpoints_COMMON := endpoints/address.c endpoints/json.c endpoints/options.c \
+endpoints_COMMON := endpoints/address.c lib/json.c endpoints/options.c \
 	endpoints/payload.c endpoints/util.c endpoints/wire.c
 
 PROGRAMS += evlb-send
@@ -51,7 +51,7 @@ test-reorder_LIBS := $(endpoints_WRAP)
 
 UNIT_TESTS += test-options
 test-options_SRCS := tests/unit/test-options.c endpoints/address.c \
-	endpoints/json.c endpoints/options.c endpoints/recv-config.c \
+	lib/json.c endpoints/options.c endpoints/recv-config.c \
 	endpoints/send-config.c endpoints/util.c
 
 FUZZERS += fuzz-reassembly

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "endpoints/json.h"
+#include "lib/json.h"
 
 static void
 json_verdicts(struct json *j, const struct intake_stats *stats)

@@ -85,9 +85,14 @@ programs: $(PROGRAM_FILES)
 units: $(UNIT_FILES)
 fuzzers: $(FUZZ_FILES)
 
+# Objects are made again when a generated header is, once it is known that they
+# include it; the first time, it only has to be there.
+$(ALL_OBJS): | $(PROTO_HEADERS)
+
 # Formatting and static checks look at every C file that a fragment lists,
 # and at the headers beside them.
-C_SRCS := $(sort $(foreach p,$(PROGRAMS) $(UNIT_TESTS) $(FUZZERS),$($(p)_SRCS)))
+C_SRCS := $(filter-out build/%,$(sort $(foreach p,$(PROGRAMS) $(UNIT_TESTS) \
+	$(FUZZERS),$($(p)_SRCS))))
 C_FILES := $(sort $(C_SRCS) $(LINT_C) \
 	$(wildcard $(addsuffix *.h,$(sort $(dir $(C_SRCS) $(LINT_C))))))
 TIDY_OBJS := $(patsubst %.c,build/tidy/%.ok,$(C_SRCS))
@@ -104,7 +109,7 @@ $(foreach p,$(PROGRAMS) $(UNIT_TESTS) $(FUZZERS),$(if $($(p)_OVS),$(eval \
 	$(patsubst %.c,build/tidy/%.ok,$($(p)_SRCS)): | $(OVS_STAMP))))
 
 build/tidy/%.ok: %.c $(filter %.h,$(C_FILES)) .clang-tidy $(BUILD_FILES) \
-		| $(DEPS_STAMP)
+		| $(DEPS_STAMP) $(PROTO_HEADERS)
 	@mkdir -p $(@D)
 	$(call quiet,TIDY,$<)clang-tidy --quiet --warnings-as-errors='*' $< -- \
 		$(BASE_CFLAGS) $(user_flags) $(CFLAGS) >$@.log 2>&1 \
@@ -115,7 +120,7 @@ build/tidy/%.ok: %.c $(filter %.h,$(C_FILES)) .clang-tidy $(BUILD_FILES) \
 
 .PHONY: clean distclean
 clean:
-	rm -rf build/bin build/obj build/plain build/san build/fuzz build/tidy \
+	rm -rf build/bin build/gen build/obj build/plain build/san build/fuzz build/tidy \
 		build/check
 distclean:
 	rm -rf build

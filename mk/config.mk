@@ -28,7 +28,8 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wformat=2 -Wno-format-nonliteral -Wswitch-enum -Wundef -Werror
 # banned.h lets calls of unbounded string functions fail to compile.
 BASE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DEVLB_VERSION='"$(VERSION)"' \
-	-fno-strict-aliasing -pthread -I. -include mk/banned.h
+	-fno-strict-aliasing -pthread -I. -isystem build/gen \
+	-include mk/banned.h
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 SAN_CFLAGS := -O1 -g $(SANITIZE)

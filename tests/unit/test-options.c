@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "endpoints/address.h"
-#include "endpoints/json.h"
+#include "lib/json.h"
 #include "endpoints/recv-config.h"
 #include "endpoints/send-config.h"
 #include "endpoints/util.h"

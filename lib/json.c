@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "endpoints/json.h"
+#include "lib/json.h"
 
 #include <inttypes.h>
 
@@ -108,6 +108,13 @@ json_number(struct json *j, const char *name, uint64_t value)
     fprintf(j->stream, "%" PRIu64, value);
 }
 
+void
+json_integer(struct json *j, const char *name, int64_t value)
+{
+    start_item(j, name);
+    fprintf(j->stream, "%" PRId64, value);
+}
+
 /* Writes 'value', which must be finite, with three decimals. */
 void
 json_real(struct json *j, const char *name, double value)
@@ -121,6 +128,13 @@ json_bool(struct json *j, const char *name, bool value)
 {
     start_item(j, name);
     fputs(value ? "true" : "false", j->stream);
+}
+
+void
+json_null(struct json *j, const char *name)
+{
+    start_item(j, name);
+    fputs("null", j->stream);
 }
 
 /* Writes 'value', which is UTF-8. */

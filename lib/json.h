@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#ifndef ENDPOINTS_JSON_H
-#define ENDPOINTS_JSON_H 1
+#ifndef LIB_JSON_H
+#define LIB_JSON_H 1
 
 /* Writes one JSON value to a stream, item by item, for reports.
  *
@@ -27,8 +27,10 @@ void json_open_array(struct json *, const char *name);
 void json_close_array(struct json *);
 
 void json_number(struct json *, const char *name, uint64_t);
+void json_integer(struct json *, const char *name, int64_t);
 void json_real(struct json *, const char *name, double);
 void json_bool(struct json *, const char *name, bool);
+void json_null(struct json *, const char *name);
 void json_string(struct json *, const char *name, const char *);
 
-#endif /* endpoints/json.h */
+#endif /* lib/json.h */

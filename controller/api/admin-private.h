@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_ADMIN_PRIVATE_H
+#define EVLB_ADMIN_PRIVATE_H 1
+
+/* Within the operator's service: handlers, by subject, and what they share. */
+
+#include <stdint.h>
+
+#include "controller/api/admin.pb-c.h"
+#include "controller/api/grpc-call.h"
+#include "controller/api/grpc-server.h"
+#include "controller/config.h"
+#include "controller/engine.h"
+#include "lib/arena.h"
+
+struct admin {
+    struct engine *engine;
+    int64_t started; /* As now_ms() said. */
+    struct grpc_service service;
+    struct grpc_services services;
+    struct grpc_server *server;
+};
+
+/* The methods, in no particular order: name in the .proto, handler. */
+#define ADMIN_METHODS                        \
+    ADMIN_METHOD(Status, admin_status)       \
+    ADMIN_METHOD(Instances, admin_instances) \
+    ADMIN_METHOD(Epochs, admin_epochs)       \
+    ADMIN_METHOD(Members, admin_members)
+
+#define ADMIN_METHOD(NAME, HANDLER)               \
+    void HANDLER(void *admin, struct grpc_call *, \
+                 const ProtobufCMessage *request);
+ADMIN_METHODS
+#undef ADMIN_METHOD
+
+/* Makes a message of 'TYPE' of protobuf-c, in 'ARENA'. */
+#define ADMIN_NEW(ARENA, TYPE, INIT) \
+    admin_copy((ARENA), &(TYPE) INIT, sizeof(TYPE))
+
+void *admin_copy(struct arena *, const void *, size_t size);
+bool admin_select(const struct state *, struct grpc_call *, const char *name,
+                  size_t *begin, size_t *end);
+
+#endif /* admin-private.h */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "controller/api/admin.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <config.h>
+#include <openvswitch/vlog.h>
+
+#include "controller/api/admin-private.h"
+#include "controller/api/now.h"
+#include "controller/core/mem.h"
+
+VLOG_DEFINE_THIS_MODULE(evlb_admin);
+
+/* Returns a copy of the 'size' bytes at 'p', in 'arena'. */
+void *
+admin_copy(struct arena *arena, const void *p, size_t size)
+{
+    return memcpy(arena_alloc(arena, size), p, size);
+}
+
+/* Returns the names of 'state''s instances, for a message. */
+static char *
+instance_names__(const struct state *state)
+{
+    char *s = mem_strdup(state->n_instances ? "" : "(none)");
+
+    for (size_t i = 0; i < state->n_instances; i++) {
+        char *longer =
+            mem_printf("%s%s%s", s, i ? ", " : "", state->instances[i].name);
+
+        free(s);
+        s = longer;
+    }
+    return s;
+}
+
+/* Stores in '*begin' and '*end' which of 'state''s instances 'name' means:
+ * one, or all if it is empty.  If there is none, finishes 'call' with an error
+ * and returns false. */
+bool
+admin_select(const struct state *state, struct grpc_call *call,
+             const char *name, size_t *begin, size_t *end)
+{
+    char *names;
+    char *error;
+
+    *begin = 0;
+    *end = state->n_instances;
+    if (!*name) {
+        return true;
+    }
+    for (size_t i = 0; i < state->n_instances; i++) {
+        if (!strcmp(state->instances[i].name, name)) {
+            *begin = i;
+            *end = i + 1;
+            return true;
+        }
+    }
+    names = instance_names__(state);
+    error =
+        mem_printf("there is no instance \"%s\"; there are: %s", name, names);
+    grpc_call_finish(call, GRPC_NOT_FOUND, error);
+    free(error);
+    free(names);
+    return false;
+}
+
+/* Returns the handler of the method 'name', or NULL. */
+static grpc_handler *
+find_handler__(const char *name)
+{
+    static const struct {
+        const char *name;
+        grpc_handler *handler;
+    } methods[] = {
+#define ADMIN_METHOD(NAME, HANDLER) { #NAME, HANDLER },
+        ADMIN_METHODS
+#undef ADMIN_METHOD
+    };
+
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (!strcmp(methods[i].name, name)) {
+            return methods[i].handler;
+        }
+    }
+    return NULL;
+}
+
+static void
+create_service__(struct admin *admin)
+{
+    const ProtobufCServiceDescriptor *d = &evlb__admin__v1__admin__descriptor;
+    grpc_handler **handlers = mem_zalloc(d->n_methods * sizeof *handlers);
+
+    for (unsigned int i = 0; i < d->n_methods; i++) {
+        handlers[i] = find_handler__(d->methods[i].name);
+    }
+    admin->service.descriptor = d;
+    admin->service.handlers = handlers;
+    admin->service.aux = admin;
+    admin->services.services = &admin->service;
+    admin->services.n = 1;
+}
+
+/* Makes the directory that 'socket' is in, if it is not there. */
+static void
+make_directory__(const char *socket)
+{
+    char *directory = mem_strdup(socket);
+    char *slash = strrchr(directory, '/');
+
+    if (slash && slash != directory) {
+        *slash = '\0';
+        mkdir(directory, 0755);
+    }
+    free(directory);
+}
+
+/* Listens where 'settings' says.  Whoever did not ask for the socket does
+ * without if it cannot be had. */
+static char *
+listen__(struct admin *admin, const struct admin_settings *settings)
+{
+    char *address = mem_printf("unix:%s", settings->socket);
+    char *error;
+
+    make_directory__(settings->socket);
+    error = grpc_server_listen(admin->server, address, settings->group);
+    if (error && !settings->asked) {
+        VLOG_WARN("%s; going on without evlbctl (setting admin.socket)",
+                  error);
+        free(error);
+        error = NULL;
+    }
+    free(address);
+    return error;
+}
+
+/* Serves the operator of 'engine' on 'base', where the configuration says.
+ * Returns NULL and stores the service in '*adminp', which the caller must
+ * destroy, or returns an error, which the caller must free. */
+char *
+admin_create(struct event_base *base, struct engine *engine,
+             struct admin **adminp)
+{
+    const struct admin_settings *settings = &engine_get_config(engine)->admin;
+    struct admin *admin = mem_zalloc(sizeof *admin);
+    char *error;
+
+    admin->engine = engine;
+    admin->started = now_ms();
+    create_service__(admin);
+    admin->server = grpc_server_create(base, &admin->services);
+    error = *settings->socket ? listen__(admin, settings) : NULL;
+    if (error) {
+        admin_destroy(admin);
+        admin = NULL;
+    }
+    *adminp = admin;
+    return error;
+}
+
+/* Destroys 'admin', which may be NULL. */
+void
+admin_destroy(struct admin *admin)
+{
+    if (admin) {
+        grpc_server_destroy(admin->server);
+        free((void *) admin->service.handlers);
+        free(admin);
+    }
+}

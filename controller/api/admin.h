@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_ADMIN_H
+#define EVLB_ADMIN_H 1
+
+/* The operator's service, evlb.admin.v1.Admin, on a Unix socket: what evlbctl
+ * asks. */
+
+struct admin;
+struct engine;
+struct event_base;
+
+char *admin_create(struct event_base *, struct engine *, struct admin **);
+void admin_destroy(struct admin *);
+
+#endif /* admin.h */

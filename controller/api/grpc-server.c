@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "controller/api/grpc-server.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+
+#include <config.h>
+#include <openvswitch/list.h>
+#include <openvswitch/vlog.h>
+
+#include "controller/api/grpc-limits.h"
+#include "controller/api/grpc-session.h"
+#include "controller/api/now.h"
+#include "controller/api/peer.h"
+#include "controller/core/mem.h"
+#include "controller/target/ovs/listener.h"
+
+VLOG_DEFINE_THIS_MODULE(evlb_grpc);
+
+/* Where peers connect. */
+struct door {
+    struct ovs_list node; /* In struct grpc_server's 'doors'. */
+    struct grpc_server *server;
+    struct listener *listener;
+    gid_t group; /* Of a Unix socket. */
+};
+
+struct connection {
+    struct ovs_list node; /* In struct grpc_server's 'connections'. */
+    struct grpc_server *server;
+    struct grpc_session *session;
+    struct bufferevent *bev;
+    struct event *timer; /* Made active by hand when there is output. */
+    char *peer;
+};
+
+struct grpc_server {
+    struct event_base *base;
+    const struct grpc_services *services;
+    struct ovs_list doors;
+    struct ovs_list connections;
+    size_t n_connections;
+};
+
+/* Connections. */
+
+static void
+connection_destroy__(struct connection *c)
+{
+    const char *error = grpc_session_get_error(c->session);
+
+    if (error) {
+        VLOG_WARN("%s: connection closed: the peer %s", c->peer, error);
+    } else {
+        VLOG_DBG("%s: connection closed", c->peer);
+    }
+    ovs_list_remove(&c->node);
+    c->server->n_connections--;
+    grpc_session_destroy(c->session);
+    event_free(c->timer);
+    bufferevent_free(c->bev);
+    free(c->peer);
+    free(c);
+}
+
+/* Sends as far as the peer reads, sets the timer, or destroys 'c' at its
+ * end. */
+static void
+connection_update__(struct connection *c)
+{
+    struct evbuffer *output = bufferevent_get_output(c->bev);
+    const uint8_t *data;
+    int64_t wakeup;
+    size_t n;
+
+    while (evbuffer_get_length(output) < GRPC_OUTPUT_MAX
+           && (n = grpc_session_send(c->session, &data))) {
+        evbuffer_add(output, data, n);
+    }
+    if (grpc_session_is_over(c->session) && !evbuffer_get_length(output)) {
+        connection_destroy__(c);
+        return;
+    }
+    wakeup = grpc_session_wakeup(c->session);
+    if (wakeup != INT64_MAX) {
+        struct timeval tv;
+
+        now_until(wakeup, &tv);
+        event_add(c->timer, &tv);
+    }
+}
+
+static void
+wake_cb__(void *c_)
+{
+    struct connection *c = c_;
+
+    event_active(c->timer, EV_TIMEOUT, 0);
+}
+
+static void
+timer_cb__(evutil_socket_t fd, short events, void *c_)
+{
+    struct connection *c = c_;
+
+    (void) fd;
+    (void) events;
+    grpc_session_run(c->session, now_ms());
+    connection_update__(c);
+}
+
+static void
+read_cb__(struct bufferevent *bev, void *c_)
+{
+    struct connection *c = c_;
+    struct evbuffer *input = bufferevent_get_input(bev);
+    size_t n;
+
+    while ((n = evbuffer_get_contiguous_space(input))) {
+        grpc_session_receive(c->session, evbuffer_pullup(input, (ssize_t) n),
+                             n, now_ms());
+        evbuffer_drain(input, n);
+    }
+    connection_update__(c);
+}
+
+static void
+write_cb__(struct bufferevent *bev, void *c_)
+{
+    (void) bev;
+    connection_update__(c_);
+}
+
+static void
+event_cb__(struct bufferevent *bev, short events, void *c_)
+{
+    struct connection *c = c_;
+
+    (void) bev;
+    if (events & (BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT)) {
+        connection_destroy__(c);
+    } else if (events & BEV_EVENT_EOF) {
+        grpc_session_end_input(c->session, now_ms());
+        connection_update__(c);
+    }
+}
+
+/* Serves the peer of the name 'peer' on 'bev', which is taken over. */
+void
+grpc_server_add_connection(struct grpc_server *server, struct bufferevent *bev,
+                           const char *peer)
+{
+    struct connection *c = mem_zalloc(sizeof *c);
+    struct timeval write_timeout = { GRPC_WRITE_MS / 1000, 0 };
+
+    c->server = server;
+    c->peer = mem_strdup(peer);
+    c->bev = bev;
+    c->timer = evtimer_new(server->base, timer_cb__, c);
+    c->session =
+        grpc_session_create(server->services, peer, wake_cb__, c, now_ms());
+    ovs_list_push_back(&server->connections, &c->node);
+    server->n_connections++;
+    VLOG_DBG("%s: connected", peer);
+
+    bufferevent_setcb(bev, read_cb__, write_cb__, event_cb__, c);
+    bufferevent_setwatermark(bev, EV_READ, 0, GRPC_OUTPUT_MAX);
+    bufferevent_set_timeouts(bev, NULL, &write_timeout);
+    bufferevent_enable(bev, EV_READ | EV_WRITE);
+    connection_update__(c);
+}
+
+/* Doors. */
+
+static void
+accept_cb__(void *door_, int fd, const char *peer)
+{
+    const struct door *door = door_;
+    struct grpc_server *server = door->server;
+    char *error = NULL;
+
+    if (server->n_connections >= GRPC_CONNECTIONS_MAX) {
+        error = mem_printf("there are %d connections already",
+                           GRPC_CONNECTIONS_MAX);
+    } else if (door->listener->path) {
+        error = peer_check(fd, door->group);
+    }
+    if (error) {
+        VLOG_WARN("%s: connection refused: %s", peer, error);
+        free(error);
+        close(fd);
+        return;
+    }
+    if (!door->listener->path) {
+        int on = 1;
+
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    grpc_server_add_connection(
+        server,
+        bufferevent_socket_new(server->base, fd, BEV_OPT_CLOSE_ON_FREE), peer);
+}
+
+static void
+door_destroy__(struct door *door)
+{
+    listener_destroy(door->listener);
+    ovs_list_remove(&door->node);
+    free(door);
+}
+
+/* Lets peers connect to 'address', as listen_address_parse() takes it.  The
+ * members of 'group' may use a Unix socket, too, unless it is GRPC_NO_GROUP.
+ * Returns NULL if successful, or an error, which the caller must free. */
+char *
+grpc_server_listen(struct grpc_server *server, const char *address,
+                   gid_t group)
+{
+    struct door *door = mem_zalloc(sizeof *door);
+    char *error;
+
+    door->server = server;
+    door->group = group;
+    ovs_list_push_back(&server->doors, &door->node);
+    error = listener_create(server->base, address, accept_cb__, door,
+                            &door->listener);
+    if (!error && door->listener->path && group != GRPC_NO_GROUP
+        && chown(door->listener->path, (uid_t) -1, group)) {
+        error = mem_printf("%s: cannot be given to group %u: %s", address,
+                           (unsigned int) group, strerror(errno));
+    }
+    if (error) {
+        door_destroy__(door);
+    } else {
+        VLOG_INFO("%s: listening", address);
+    }
+    return error;
+}
+
+/* The server. */
+
+/* Returns a server of 'services', which must stay, on 'base'. */
+struct grpc_server *
+grpc_server_create(struct event_base *base,
+                   const struct grpc_services *services)
+{
+    struct grpc_server *server = mem_zalloc(sizeof *server);
+
+    server->base = base;
+    server->services = services;
+    ovs_list_init(&server->doors);
+    ovs_list_init(&server->connections);
+    return server;
+}
+
+/* Destroys 'server', which may be NULL, and ends its connections. */
+void
+grpc_server_destroy(struct grpc_server *server)
+{
+    struct connection *c;
+    struct door *door;
+
+    if (!server) {
+        return;
+    }
+    LIST_FOR_EACH_SAFE (door, node, &server->doors) {
+        door_destroy__(door);
+    }
+    LIST_FOR_EACH_SAFE (c, node, &server->connections) {
+        connection_destroy__(c);
+    }
+    free(server);
+}

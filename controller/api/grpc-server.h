@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_GRPC_SERVER_H
+#define EVLB_GRPC_SERVER_H 1
+
+/* A gRPC server on a libevent loop: listeners, and a session (grpc-session.h)
+ * on each connection.
+ *
+ * At the door of a Unix socket the kernel says who comes.  Root and the user
+ * that we run as are let in, and the members of one group if that is given. */
+
+#include <sys/types.h>
+
+struct bufferevent;
+struct event_base;
+struct grpc_server;
+struct grpc_services;
+
+#define GRPC_NO_GROUP ((gid_t) -1)
+
+struct grpc_server *
+grpc_server_create(struct event_base *, const struct grpc_services *);
+void grpc_server_destroy(struct grpc_server *);
+
+char *
+grpc_server_listen(struct grpc_server *, const char *address, gid_t group);
+void grpc_server_add_connection(struct grpc_server *, struct bufferevent *,
+                                const char *peer);
+
+#endif /* grpc-server.h */

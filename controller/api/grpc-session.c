@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "controller/api/grpc-session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/api/grpc-private.h"
+#include "controller/core/mem.h"
+
+/* Ends 'session'; the peer is told the HTTP/2 error 'code'.  'error' is taken
+ * over; NULL if the end is an ordinary one. */
+static void
+end__(struct grpc_session *session, uint32_t code, char *error)
+{
+    if (session->over) {
+        free(error);
+        return;
+    }
+    session->over = true;
+    session->error = error;
+    nghttp2_session_terminate_session(session->h2, code);
+    session->wake(session->aux);
+}
+
+/* Limits. */
+
+static unsigned int
+rate_max__(enum grpc_rate rate)
+{
+    static const unsigned int max[] = {
+#define GRPC_RATE(KIND, MAX, TEXT) [GRPC_RATE_##KIND] = (MAX),
+        GRPC_RATES
+#undef GRPC_RATE
+    };
+
+    return max[rate];
+}
+
+static const char *
+rate_to_string__(enum grpc_rate rate)
+{
+    static const char *const names[] = {
+#define GRPC_RATE(KIND, MAX, TEXT) [GRPC_RATE_##KIND] = (TEXT),
+        GRPC_RATES
+#undef GRPC_RATE
+    };
+
+    return names[rate];
+}
+
+/* Counts something that costs us and carries nothing. */
+static void
+count__(struct grpc_session *session, enum grpc_rate rate)
+{
+    if (session->now - session->rates_since >= GRPC_RATE_WINDOW_MS) {
+        memset(session->rates, 0, sizeof session->rates);
+        session->rates_since = session->now;
+    }
+    if (++session->rates[rate] > rate_max__(rate)) {
+        end__(session, NGHTTP2_ENHANCE_YOUR_CALM,
+              mem_printf("sent more than %u %s in %d s", rate_max__(rate),
+                         rate_to_string__(rate), GRPC_RATE_WINDOW_MS / 1000));
+    }
+}
+
+/* Returns how many bytes of requests that are not whole 'session' holds. */
+static size_t
+request_bytes__(const struct grpc_session *session)
+{
+    const struct grpc_call *call;
+    size_t n = 0;
+
+    LIST_FOREACH(call, &session->calls, node)
+    {
+        n += call->decoder.n_body;
+    }
+    return n;
+}
+
+/* Methods. */
+
+/* Finds the method that 'path', "/PACKAGE.SERVICE/METHOD", names, for
+ * 'call'. */
+static bool
+find_method__(struct grpc_call *call, const char *path)
+{
+    const struct grpc_services *services = call->session->services;
+    const char *method = *path == '/' ? strchr(path + 1, '/') : NULL;
+
+    if (!method) {
+        return false;
+    }
+    for (size_t i = 0; i < services->n; i++) {
+        const struct grpc_service *s = &services->services[i];
+        const ProtobufCServiceDescriptor *d = s->descriptor;
+        size_t n = strlen(d->name);
+
+        if (n != (size_t) (method - path - 1)
+            || memcmp(path + 1, d->name, n)) {
+            continue;
+        }
+        for (unsigned int j = 0; j < d->n_methods; j++) {
+            if (!strcmp(d->methods[j].name, method + 1) && s->handlers[j]) {
+                call->service = s;
+                call->method = j;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static const ProtobufCMessageDescriptor *
+request_type__(const struct grpc_call *call)
+{
+    return call->service->descriptor->methods[call->method].input;
+}
+
+/* Calls. */
+
+static bool
+is_grpc__(const char *content_type)
+{
+    static const char type[] = "application/grpc";
+    const char *rest;
+
+    if (!content_type || strncmp(content_type, type, sizeof type - 1)) {
+        return false;
+    }
+    rest = content_type + sizeof type - 1;
+    return !*rest || *rest == ';' || !strcmp(rest, "+proto");
+}
+
+/* Looks at the headers of 'call', which are complete. */
+static void
+begin_call__(struct grpc_call *call)
+{
+    const char *method = grpc_call_get_header(call, ":method");
+    const char *path = grpc_call_get_header(call, ":path");
+    const char *timeout = grpc_call_get_header(call, "grpc-timeout");
+    int64_t ms;
+
+    if (call->header_size > GRPC_HEADER_LIST_MAX) {
+        grpc_call_fail__(call, GRPC_RESOURCE_EXHAUSTED,
+                         "the headers are too long");
+    } else if (!method || strcmp(method, "POST")) {
+        grpc_call_fail_http__(call, "405");
+    } else if (!is_grpc__(grpc_call_get_header(call, "content-type"))) {
+        grpc_call_fail_http__(call, "415");
+    } else if (!path || !find_method__(call, path)) {
+        char *s = mem_printf("there is no method %s", path ? path : "");
+
+        grpc_call_fail__(call, GRPC_UNIMPLEMENTED, s);
+        free(s);
+    } else if (call->session->n_calls > GRPC_UNFINISHED_MAX) {
+        grpc_call_fail__(call, GRPC_RESOURCE_EXHAUSTED,
+                         "too many calls are not finished");
+    } else if (timeout && !grpc_timeout_parse(timeout, &ms)) {
+        grpc_call_fail__(call, GRPC_INTERNAL, "bad grpc-timeout");
+    } else if (timeout) {
+        call->deadline = call->session->now + ms;
+    }
+}
+
+/* Takes a whole message out of 'call''s decoder. */
+static void
+take_request__(struct grpc_call *call)
+{
+    if (call->request) {
+        grpc_call_fail__(call, GRPC_UNIMPLEMENTED,
+                         "the method takes one request, not several");
+        return;
+    }
+    call->request = grpc_decoder_take(&call->decoder, request_type__(call));
+    if (!call->request) {
+        grpc_call_fail__(call, GRPC_INTERNAL, "the request is malformed");
+    }
+}
+
+/* Takes a piece of 'call''s data. */
+static void
+receive_data__(struct grpc_call *call, const uint8_t *data, size_t n)
+{
+    while (n && !call->finished) {
+        const char *error = NULL;
+        size_t used;
+        enum grpc_status status =
+            grpc_decoder_push(&call->decoder, data, n, &used, &error);
+
+        data += used;
+        n -= used;
+        if (status != GRPC_OK) {
+            grpc_call_fail__(call, status, error);
+        } else if (request_bytes__(call->session) > GRPC_REQUESTS_MAX) {
+            grpc_call_fail__(call, GRPC_RESOURCE_EXHAUSTED,
+                             "too many requests are not whole");
+        } else if (grpc_decoder_is_whole(&call->decoder)) {
+            take_request__(call);
+        }
+    }
+}
+
+/* The caller has said all. */
+static void
+end_request__(struct grpc_call *call)
+{
+    call->whole = true;
+    if (call->finished) {
+        return;
+    }
+    if (!grpc_decoder_is_empty(&call->decoder)) {
+        grpc_call_fail__(call, GRPC_INTERNAL, "the request is cut short");
+    } else if (!call->request) {
+        grpc_call_fail__(call, GRPC_UNIMPLEMENTED, "there is no request");
+    } else {
+        grpc_call_run__(call);
+    }
+}
+
+/* Callbacks of nghttp2. */
+
+static struct grpc_call *
+find_call__(nghttp2_session *h2, int32_t stream)
+{
+    return nghttp2_session_get_stream_user_data(h2, stream);
+}
+
+static int
+begin_headers_cb__(nghttp2_session *h2, const nghttp2_frame *frame,
+                   void *session_)
+{
+    if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+        nghttp2_session_set_stream_user_data(
+            h2, frame->hd.stream_id,
+            grpc_call_create__(session_, frame->hd.stream_id));
+    }
+    return 0;
+}
+
+static int
+header_cb__(nghttp2_session *h2, const nghttp2_frame *frame,
+            const uint8_t *name, size_t name_len, const uint8_t *value,
+            size_t value_len, uint8_t flags, void *session_)
+{
+    struct grpc_call *call = find_call__(h2, frame->hd.stream_id);
+
+    (void) flags;
+    if (call && !grpc_call_add_header__(call, name, name_len, value, value_len)
+        && call->header_size > 8 * GRPC_HEADER_LIST_MAX) {
+        end__(session_, NGHTTP2_ENHANCE_YOUR_CALM,
+              mem_strdup("sent far too many headers"));
+    }
+    return 0;
+}
+
+static int
+data_cb__(nghttp2_session *h2, uint8_t flags, int32_t stream,
+          const uint8_t *data, size_t n, void *session_)
+{
+    struct grpc_call *call = find_call__(h2, stream);
+
+    (void) flags;
+    (void) session_;
+    if (call) {
+        receive_data__(call, data, n);
+    }
+    return 0;
+}
+
+/* Handles a whole frame of 'call'. */
+static void
+receive_frame__(struct grpc_session *session, struct grpc_call *call,
+                const nghttp2_frame *frame)
+{
+    bool last = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
+
+    if (frame->hd.type == NGHTTP2_HEADERS
+        && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+        begin_call__(call);
+    } else if (!last && !frame->hd.length) {
+        count__(session, GRPC_RATE_EMPTY);
+    }
+    if (last) {
+        end_request__(call);
+    }
+}
+
+static int
+frame_cb__(nghttp2_session *h2, const nghttp2_frame *frame, void *session_)
+{
+    struct grpc_session *session = session_;
+    struct grpc_call *call;
+
+    session->greeted = true;
+    switch (frame->hd.type) {
+    case NGHTTP2_HEADERS:
+    case NGHTTP2_DATA:
+        call = find_call__(h2, frame->hd.stream_id);
+        if (call && !session->over) {
+            receive_frame__(session, call, frame);
+        }
+        break;
+    case NGHTTP2_RST_STREAM:
+        count__(session, GRPC_RATE_RESETS);
+        break;
+    case NGHTTP2_SETTINGS:
+        count__(session, GRPC_RATE_SETTINGS);
+        break;
+    case NGHTTP2_PING:
+        count__(session, GRPC_RATE_PINGS);
+        break;
+    case NGHTTP2_PRIORITY:
+        count__(session, GRPC_RATE_EMPTY);
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static int
+stream_close_cb__(nghttp2_session *h2, int32_t stream, uint32_t code,
+                  void *session_)
+{
+    struct grpc_call *call = find_call__(h2, stream);
+
+    (void) code;
+    (void) session_;
+    if (call) {
+        nghttp2_session_set_stream_user_data(h2, stream, NULL);
+        grpc_call_close__(call);
+    }
+    return 0;
+}
+
+/* The session. */
+
+static void
+create_h2__(struct grpc_session *session)
+{
+    const nghttp2_settings_entry settings[] = {
+        { NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, GRPC_STREAMS_MAX },
+        { NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, GRPC_HEADER_LIST_MAX },
+    };
+    nghttp2_session_callbacks *callbacks;
+    nghttp2_option *option;
+
+    if (nghttp2_session_callbacks_new(&callbacks)
+        || nghttp2_option_new(&option)) {
+        abort();
+    }
+    nghttp2_session_callbacks_set_on_begin_headers_callback(
+        callbacks, begin_headers_cb__);
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, header_cb__);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks,
+                                                              data_cb__);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks,
+                                                         frame_cb__);
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks,
+                                                           stream_close_cb__);
+    nghttp2_option_set_no_closed_streams(option, 1);
+    nghttp2_option_set_max_outbound_ack(option, 100);
+    if (nghttp2_session_server_new2(&session->h2, callbacks, session,
+                                    option)) {
+        abort();
+    }
+    nghttp2_option_del(option);
+    nghttp2_session_callbacks_del(callbacks);
+    nghttp2_submit_settings(session->h2, NGHTTP2_FLAG_NONE, settings, 2);
+}
+
+/* Returns a session with the peer of the name 'peer', which may call
+ * 'services'.  'wake' is called with 'aux' when there is something to send. */
+struct grpc_session *
+grpc_session_create(const struct grpc_services *services, const char *peer,
+                    void (*wake)(void *aux), void *aux, int64_t now)
+{
+    struct grpc_session *session = mem_zalloc(sizeof *session);
+
+    session->services = services;
+    session->peer = mem_strdup(peer);
+    session->wake = wake;
+    session->aux = aux;
+    session->now = now;
+    session->idle_since = now;
+    session->rates_since = now;
+    session->input_ended = INT64_MAX;
+    LIST_INIT(&session->calls);
+    create_h2__(session);
+    return session;
+}
+
+/* Destroys 'session', which may be NULL.  Calls that handlers have are
+ * cancelled. */
+void
+grpc_session_destroy(struct grpc_session *session)
+{
+    if (session) {
+        session->over = true;
+        while (!LIST_EMPTY(&session->calls)) {
+            grpc_call_orphan__(LIST_FIRST(&session->calls));
+        }
+        nghttp2_session_del(session->h2);
+        free(session->peer);
+        free(session->error);
+        free(session);
+    }
+}
+
+/* Takes the 'n' bytes at 'data' from the peer. */
+void
+grpc_session_receive(struct grpc_session *session, const uint8_t *data,
+                     size_t n, int64_t now)
+{
+    ssize_t retval;
+
+    session->now = now;
+    if (session->over) {
+        return;
+    }
+    retval = nghttp2_session_mem_recv(session->h2, data, n);
+    if (retval < 0) {
+        end__(session, NGHTTP2_PROTOCOL_ERROR,
+              mem_printf("%s", retval == NGHTTP2_ERR_BAD_CLIENT_MAGIC
+                                   ? "does not speak HTTP/2"
+                                   : nghttp2_strerror((int) retval)));
+    } else if (!nghttp2_session_want_read(session->h2)
+               && !nghttp2_session_want_write(session->h2)) {
+        session->over = true;
+    }
+}
+
+/* Takes note that the peer will send nothing any more.  Calls that are whole
+ * are still answered. */
+void
+grpc_session_end_input(struct grpc_session *session, int64_t now)
+{
+    session->now = now;
+    session->input_ended = now;
+    grpc_session_run(session, now);
+}
+
+/* Returns how many bytes there are to send to the peer, and stores where in
+ * '*data', until the next call of a function of 'session'. */
+size_t
+grpc_session_send(struct grpc_session *session, const uint8_t **data)
+{
+    ssize_t n = nghttp2_session_mem_send(session->h2, data);
+
+    if (n < 0) {
+        end__(session, NGHTTP2_INTERNAL_ERROR,
+              mem_strdup(nghttp2_strerror((int) n)));
+        return 0;
+    }
+    if (!n && !nghttp2_session_want_read(session->h2)
+        && !nghttp2_session_want_write(session->h2)) {
+        session->over = true;
+    }
+    return (size_t) n;
+}
+
+static void
+run_call__(struct grpc_call *call, int64_t now)
+{
+    if (call->finished && now >= call->reply_deadline) {
+        call->reply_deadline = INT64_MAX;
+        nghttp2_submit_rst_stream(call->session->h2, NGHTTP2_FLAG_NONE,
+                                  call->stream, NGHTTP2_CANCEL);
+        call->session->wake(call->session->aux);
+    } else if (now >= call->deadline) {
+        grpc_call_fail__(call, GRPC_DEADLINE_EXCEEDED,
+                         "the call's deadline has passed");
+    } else if (!call->whole && now >= call->request_deadline) {
+        grpc_call_fail__(call, GRPC_DEADLINE_EXCEEDED,
+                         "the request did not come in time");
+    }
+}
+
+/* Does what has to be done by the time 'now'. */
+void
+grpc_session_run(struct grpc_session *session, int64_t now)
+{
+    struct grpc_call *call;
+    struct grpc_call *next;
+
+    session->now = now;
+    for (call = LIST_FIRST(&session->calls); call; call = next) {
+        next = LIST_NEXT(call, node);
+        run_call__(call, now);
+    }
+    if (session->input_ended != INT64_MAX
+        && (!session->n_calls
+            || now - session->input_ended >= GRPC_LINGER_MS)) {
+        end__(session, NGHTTP2_NO_ERROR, NULL);
+    } else if (!session->greeted
+               && now - session->idle_since >= GRPC_PREFACE_MS) {
+        end__(session, NGHTTP2_NO_ERROR,
+              mem_strdup("did not speak HTTP/2 in time"));
+    } else if (!session->n_calls
+               && now - session->idle_since >= GRPC_IDLE_MS) {
+        end__(session, NGHTTP2_NO_ERROR, NULL);
+    }
+}
+
+static int64_t
+min__(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t
+call_wakeup__(const struct grpc_call *call)
+{
+    return (!call->open      ? INT64_MAX
+            : call->finished ? call->reply_deadline
+            : call->whole    ? call->deadline
+                             : min__(call->deadline, call->request_deadline));
+}
+
+/* Returns when grpc_session_run() has to be called at the latest. */
+int64_t
+grpc_session_wakeup(const struct grpc_session *session)
+{
+    const struct grpc_call *call;
+    int64_t when = INT64_MAX;
+
+    if (session->over) {
+        return INT64_MAX;
+    }
+    LIST_FOREACH(call, &session->calls, node)
+    {
+        when = min__(when, call_wakeup__(call));
+    }
+    if (session->input_ended != INT64_MAX) {
+        when = min__(when, session->input_ended + GRPC_LINGER_MS);
+    } else if (!session->n_calls) {
+        when = min__(
+            when, session->idle_since
+                      + (session->greeted ? GRPC_IDLE_MS : GRPC_PREFACE_MS));
+    }
+    return when;
+}
+
+/* Is the connection of no use any more, once what there is to send is
+ * sent? */
+bool
+grpc_session_is_over(const struct grpc_session *session)
+{
+    return session->over
+           || (session->input_ended != INT64_MAX && !session->n_calls
+               && !nghttp2_session_want_write(session->h2));
+}
+
+/* Returns why 'session' ended early, or NULL. */
+const char *
+grpc_session_get_error(const struct grpc_session *session)
+{
+    return session->error;
+}
