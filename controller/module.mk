@@ -38,7 +38,8 @@ grpc_client_SRCS := controller/api/grpc-client.c \
 	controller/api/grpc-client-session.c controller/api/grpc-message.c \
 	controller/api/grpc-status.c
 grpc_PKGS := libevent_core libnghttp2 libprotobuf-c
-admin_SRCS := controller/api/admin.c controller/api/admin-show.c \
+admin_SRCS := controller/api/admin.c controller/api/admin-change.c \
+	controller/api/admin-show.c \
 	lib/arena.c $(grpc_server_SRCS)
 
 PROGRAMS += evlbd
@@ -53,6 +54,7 @@ MANS += man/evlbd.8
 
 PROGRAMS += evlbctl
 evlbctl_SRCS := controller/ctl/evlbctl.c controller/ctl/call.c \
+	controller/ctl/change.c controller/ctl/completion.c \
 	controller/ctl/help.c controller/ctl/show.c controller/ctl/table.c \
 	controller/core/mem.c controller/target/ovs/address.c lib/json.c \
 	lib/pb-json.c $(grpc_client_SRCS)

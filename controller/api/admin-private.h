@@ -23,11 +23,16 @@ struct admin {
 };
 
 /* The methods, in no particular order: name in the .proto, handler. */
-#define ADMIN_METHODS                        \
-    ADMIN_METHOD(Status, admin_status)       \
-    ADMIN_METHOD(Instances, admin_instances) \
-    ADMIN_METHOD(Epochs, admin_epochs)       \
-    ADMIN_METHOD(Members, admin_members)
+#define ADMIN_METHODS                         \
+    ADMIN_METHOD(Status, admin_status)        \
+    ADMIN_METHOD(Instances, admin_instances)  \
+    ADMIN_METHOD(Epochs, admin_epochs)        \
+    ADMIN_METHOD(Members, admin_members)      \
+    ADMIN_METHOD(Reload, admin_reload)        \
+    ADMIN_METHOD(SetEpoch, admin_set_epoch)   \
+    ADMIN_METHOD(Drain, admin_drain)          \
+    ADMIN_METHOD(AddMember, admin_add_member) \
+    ADMIN_METHOD(RemoveMember, admin_remove_member)
 
 #define ADMIN_METHOD(NAME, HANDLER)               \
     void HANDLER(void *admin, struct grpc_call *, \
@@ -40,6 +45,7 @@ ADMIN_METHODS
     admin_copy((ARENA), &(TYPE) INIT, sizeof(TYPE))
 
 void *admin_copy(struct arena *, const void *, size_t size);
+bool admin_find(const struct state *, struct grpc_call *, const char *name);
 bool admin_select(const struct state *, struct grpc_call *, const char *name,
                   size_t *begin, size_t *end);
 

@@ -39,27 +39,16 @@ instance_names__(const struct state *state)
     return s;
 }
 
-/* Stores in '*begin' and '*end' which of 'state''s instances 'name' means:
- * one, or all if it is empty.  If there is none, finishes 'call' with an error
- * and returns false. */
+/* Checks that 'state' has an instance 'name'.  If not, finishes 'call' with an
+ * error and returns false. */
 bool
-admin_select(const struct state *state, struct grpc_call *call,
-             const char *name, size_t *begin, size_t *end)
+admin_find(const struct state *state, struct grpc_call *call, const char *name)
 {
     char *names;
     char *error;
 
-    *begin = 0;
-    *end = state->n_instances;
-    if (!*name) {
+    if (state_find_instance_by_name(state, name)) {
         return true;
-    }
-    for (size_t i = 0; i < state->n_instances; i++) {
-        if (!strcmp(state->instances[i].name, name)) {
-            *begin = i;
-            *end = i + 1;
-            return true;
-        }
     }
     names = instance_names__(state);
     error =
@@ -68,6 +57,26 @@ admin_select(const struct state *state, struct grpc_call *call,
     free(error);
     free(names);
     return false;
+}
+
+/* Stores in '*begin' and '*end' which of 'state''s instances 'name' means:
+ * one, or all if it is empty.  If there is none, finishes 'call' with an error
+ * and returns false. */
+bool
+admin_select(const struct state *state, struct grpc_call *call,
+             const char *name, size_t *begin, size_t *end)
+{
+    *begin = 0;
+    *end = state->n_instances;
+    if (*name) {
+        if (!admin_find(state, call, name)) {
+            return false;
+        }
+        *begin = (size_t) (state_find_instance_by_name(state, name)
+                           - state->instances);
+        *end = *begin + 1;
+    }
+    return true;
 }
 
 /* Returns the handler of the method 'name', or NULL. */

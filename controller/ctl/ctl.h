@@ -15,6 +15,7 @@
 #include <protobuf-c/protobuf-c.h>
 
 struct ctl;
+struct ctl_command;
 
 #define CTL_DEFAULT_SOCKET "/run/evlb/evlbd.sock"
 
@@ -29,8 +30,13 @@ enum {
 enum ctl_completion {
     CTL_COMPLETE_NOTHING,
     CTL_COMPLETE_INSTANCE,
-    CTL_COMPLETE_SHELL /* Names of shells. */
+    CTL_COMPLETE_MEMBER, /* An instance, then one of its members. */
+    CTL_COMPLETE_SHELL   /* Names of shells. */
 };
+
+/* Runs a command with its 'argc' arguments 'argv'.  Returns an exit code. */
+typedef int
+ctl_run_func(struct ctl *, const struct ctl_command *, int argc, char *argv[]);
 
 struct ctl_command {
     const char *name;      /* One word or two, "lb set". */
@@ -38,38 +44,38 @@ struct ctl_command {
     const char *help;      /* A sentence without a full stop. */
     size_t min_args;
     size_t max_args;
-    enum ctl_completion completion; /* Of the first argument. */
-    const char *const *options; /* "--at-event", NULL-terminated; or NULL. */
-
-    /* Runs the command with its 'argc' arguments.  Returns an exit code. */
-    int (*run)(struct ctl *, const struct ctl_command *, int argc,
-               char *argv[]);
-
-    /* For ctl_run_show(). */
-    const char *method;
-    void (*print)(const void *reply);
+    enum ctl_completion completion;
+    bool boundary; /* Does it take --at-event and --force? */
+    ctl_run_func *run;
+    const char *method;               /* Of evlbd, if it calls one. */
+    void (*print)(const void *reply); /* For ctl_run_plain() and _show(). */
 };
 
 struct ctl {
     const char *socket;
     bool json;
+    const char *at_event; /* Where a new epoch begins, or NULL. */
+    bool force;           /* Without knowing how far the ticks are? */
     const struct ctl_command *commands;
     size_t n_commands;
 };
 
 /* Commands. */
-int
-ctl_run_show(struct ctl *, const struct ctl_command *, int argc, char *argv[]);
-int ctl_run_plain(struct ctl *, const struct ctl_command *, int argc,
-                  char *argv[]);
-int ctl_run_completion(struct ctl *, const struct ctl_command *, int argc,
-                       char *argv[]);
-int
-ctl_run_help(struct ctl *, const struct ctl_command *, int argc, char *argv[]);
+ctl_run_func ctl_run_plain; /* No arguments. */
+ctl_run_func ctl_run_show;  /* An instance, or none for all. */
+ctl_run_func ctl_run_set;
+ctl_run_func ctl_run_drain;
+ctl_run_func ctl_run_add;
+ctl_run_func ctl_run_remove;
+ctl_run_func ctl_run_completion;
+ctl_run_func ctl_run_help;
+
+/* How replies are printed. */
 void ctl_print_status(const void *);
 void ctl_print_instances(const void *);
 void ctl_print_epochs(const void *);
 void ctl_print_members(const void *);
+void ctl_print_reload(const void *);
 
 /* What they use. */
 int ctl_call(struct ctl *, const char *method, const ProtobufCMessage *request,

@@ -11,6 +11,8 @@
 
 #include "controller/ctl/ctl.h"
 
+#define ARGS_MAX 100000 /* As many arguments as one likes. */
+
 #define SHOW(NAME, METHOD, PRINT, HELP)                            \
     {                                                              \
         .name = (NAME), .arguments = "[INSTANCE]", .help = (HELP), \
@@ -31,16 +33,67 @@ static const struct ctl_command commands[] = {
     SHOW("epochs", "Epochs", ctl_print_epochs,
          "show the connected epochs: ticks, prefixes, members, shares"),
     SHOW("members", "Members", ctl_print_members, "show the compute nodes"),
+    PLAIN("reload", "Reload", ctl_print_reload,
+          "read the configuration again, as SIGHUP does"),
+    { .name = "lb set",
+      .arguments = "INSTANCE [--at-event N] [--force] MEMBER=WEIGHT...",
+      .help = "distribute events otherwise from a tick on: connect an epoch",
+      .min_args = 2,
+      .max_args = ARGS_MAX,
+      .completion = CTL_COMPLETE_INSTANCE,
+      .boundary = true,
+      .run = ctl_run_set,
+      .method = "SetEpoch" },
+    { .name = "lb drain",
+      .arguments = "INSTANCE MEMBER [--at-event N] [--force]",
+      .help = "the same without one member",
+      .min_args = 2,
+      .max_args = 2,
+      .completion = CTL_COMPLETE_MEMBER,
+      .boundary = true,
+      .run = ctl_run_drain,
+      .method = "Drain" },
+    { .name = "lb add",
+      .arguments = "INSTANCE id=N ip=ADDRESS base=PORT [mac=ADDRESS] [bits=N] "
+                   "[keep] [egress=PORT]",
+      .help = "add a member, which receives nothing until an epoch names it",
+      .min_args = 2,
+      .max_args = ARGS_MAX,
+      .completion = CTL_COMPLETE_INSTANCE,
+      .run = ctl_run_add,
+      .method = "AddMember" },
+    { .name = "lb remove",
+      .arguments = "INSTANCE MEMBER",
+      .help = "remove a member that no connected epoch names",
+      .min_args = 2,
+      .max_args = 2,
+      .completion = CTL_COMPLETE_MEMBER,
+      .run = ctl_run_remove,
+      .method = "RemoveMember" },
+    { .name = "completion",
+      .arguments = "bash",
+      .help = "print what lets the shell complete this program's arguments",
+      .min_args = 1,
+      .max_args = 1,
+      .completion = CTL_COMPLETE_SHELL,
+      .run = ctl_run_completion },
     { .name = "help",
-      .arguments = "",
-      .help = "show this",
+      .arguments = "[man]",
+      .help = "show this, or the manual page's list of commands",
+      .max_args = 1,
       .run = ctl_run_help },
 };
 
 static void
 parse_options(struct ctl *ctl, int argc, char *argv[])
 {
+    enum {
+        OPT_AT_EVENT = 256,
+        OPT_FORCE
+    };
     static const struct option longopts[] = {
+        { "at-event", required_argument, NULL, OPT_AT_EVENT },
+        { "force", no_argument, NULL, OPT_FORCE },
         { "socket", required_argument, NULL, 's' },
         { "json", no_argument, NULL, 'j' },
         { "help", no_argument, NULL, 'h' },
@@ -49,13 +102,19 @@ parse_options(struct ctl *ctl, int argc, char *argv[])
     };
     int c;
 
-    while ((c = getopt_long(argc, argv, "+s:jhV", longopts, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "s:jhV", longopts, NULL)) != -1) {
         switch (c) {
         case 's':
             ctl->socket = optarg;
             break;
         case 'j':
             ctl->json = true;
+            break;
+        case OPT_AT_EVENT:
+            ctl->at_event = optarg;
+            break;
+        case OPT_FORCE:
+            ctl->force = true;
             break;
         case 'h':
             ctl_print_help(ctl, stdout);
@@ -117,6 +176,10 @@ run__(struct ctl *ctl, int argc, char *argv[])
         if (n_args < command->min_args || n_args > command->max_args) {
             return ctl_usage_error("usage: evlbctl %s %s", command->name,
                                    command->arguments);
+        }
+        if ((ctl->at_event || ctl->force) && !command->boundary) {
+            return ctl_usage_error("\"%s\" takes no --at-event or --force",
+                                   command->name);
         }
         return command->run(ctl, command, argc - n, argv + n);
     }
