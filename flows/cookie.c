@@ -14,7 +14,7 @@ static const uint8_t kind_codes[] = {
     [RULE_PIPELINE] = 0x01,   [RULE_INSTANCE] = 0x02,  [RULE_L2_IFACE] = 0x10,
     [RULE_MAC_FILTER] = 0x11, [RULE_IP_FILTER] = 0x12, [RULE_SOURCE] = 0x14,
     [RULE_PORTS] = 0x15,      [RULE_EPOCH] = 0x20,     [RULE_CALENDAR] = 0x21,
-    [RULE_MEMBER] = 0x22,     [RULE_PROBE] = 0x03,
+    [RULE_MEMBER] = 0x22,     [RULE_PROBE] = 0x03,     [RULE_IFACE] = 0x04,
 };
 #define N_KINDS (sizeof kind_codes / sizeof kind_codes[0])
 

@@ -75,6 +75,14 @@ draft_match_instance(struct draft *draft, uint16_t instance)
     draft->cookie.owner = instance;
 }
 
+/* Makes interface 'iface' the owner of the flow, which matches on it. */
+void
+draft_own_iface(struct draft *draft, uint8_t iface)
+{
+    draft->cookie.owner = (uint16_t) (OWNER_IFACE + iface);
+    draft_match_iface(draft, iface);
+}
+
 void
 draft_match_iface(struct draft *draft, uint8_t iface)
 {

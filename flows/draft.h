@@ -39,6 +39,7 @@ void draft_commit(struct draft *, struct flows *);
 void
 draft_match(struct draft *, enum mf_field_id, uint64_t value, uint64_t mask);
 void draft_match_instance(struct draft *, uint16_t instance);
+void draft_own_iface(struct draft *, uint8_t iface);
 void draft_match_iface(struct draft *, uint8_t iface);
 void draft_match_vlan(struct draft *, uint16_t vlan);
 void draft_match_ip(struct draft *, bool ipv4);

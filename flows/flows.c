@@ -5,13 +5,6 @@
 #include "flows/stages.h"
 
 static void
-add_pipeline__(const struct rule_pipeline *rule, struct flows *flows)
-{
-    l2_add_pipeline(rule, flows);
-    l3_add_pipeline(rule, flows);
-}
-
-static void
 add_instance__(const struct rule_instance *rule, struct flows *flows)
 {
     local_add_instance(rule, flows);
@@ -29,7 +22,11 @@ flows_encode(const struct rule *rule, struct flows *flows)
 {
     switch (rule->kind) {
     case RULE_PIPELINE:
-        add_pipeline__(&rule->pipeline, flows);
+        l2_add_pipeline(&rule->pipeline, flows);
+        break;
+    case RULE_IFACE:
+        l2_add_iface_counters(&rule->iface, flows);
+        l3_add_iface_counters(&rule->iface, flows);
         break;
     case RULE_PROBE:
         probe_add_probe(&rule->probe, flows);

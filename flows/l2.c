@@ -6,42 +6,59 @@
 #include "flows/draft.h"
 #include "flows/stages.h"
 
+#define ETH_TYPE_LLDP 0x88cc /* IEEE 802.1AB. */
+
 /* Link-layer protocols of the switch itself (IEEE 802.1Q table 8-1), for the
- * host. */
+ * host; those of 'dl_type', or all if it is 0. */
 static void
-add_reserved_multicast__(struct flows *flows)
+add_reserved_multicast__(uint16_t dl_type, enum verdict verdict,
+                         struct flows *flows)
 {
     struct draft d;
 
-    draft_init(&d, RULE_PIPELINE, TABLE_CLASSIFY, PRIORITY_HIGH, VERDICT_HOST);
+    draft_init(&d, RULE_PIPELINE, TABLE_CLASSIFY,
+               dl_type ? PRIORITY_HIGH + 1 : PRIORITY_HIGH, verdict);
     draft_match_vlan(&d, 0);
     draft_match(&d, MFF_ETH_DST, UINT64_C(0x0180c2000000),
                 UINT64_C(0xfffffffffff0));
+    if (dl_type) {
+        match_set_dl_type(&d.match, htons(dl_type));
+    }
     draft_output(&d, DRAFT_LOCAL);
     draft_commit(&d, flows);
 }
 
-/* What becomes of frames that are not for any instance. */
+/* Ends 'd', which matches frames that are not for any instance. */
 static void
-add_miss__(const struct rule_pipeline *rule, uint8_t table,
-           struct flows *flows)
+commit_miss__(struct draft *d, bool l2_normal, struct flows *flows)
 {
-    struct draft d;
-
-    draft_init(&d, RULE_PIPELINE, table, PRIORITY_MISS,
-               rule->l2_normal ? VERDICT_L2_NORMAL : VERDICT_L2_DROP);
-    if (rule->l2_normal) {
-        draft_output(&d, DRAFT_NORMAL);
+    d->cookie.verdict = l2_normal ? VERDICT_L2_NORMAL : VERDICT_L2_DROP;
+    if (l2_normal) {
+        draft_output(d, DRAFT_NORMAL);
     }
-    draft_commit(&d, flows);
+    draft_commit(d, flows);
 }
 
 void
 l2_add_pipeline(const struct rule_pipeline *rule, struct flows *flows)
 {
-    add_reserved_multicast__(flows);
-    add_miss__(rule, TABLE_CLASSIFY, flows);
-    add_miss__(rule, TABLE_L2, flows);
+    struct draft d;
+
+    add_reserved_multicast__(ETH_TYPE_LACP, VERDICT_HOST_SLOW, flows);
+    add_reserved_multicast__(ETH_TYPE_LLDP, VERDICT_HOST_LLDP, flows);
+    add_reserved_multicast__(0, VERDICT_HOST, flows);
+    draft_init(&d, RULE_PIPELINE, TABLE_CLASSIFY, PRIORITY_MISS, 0);
+    commit_miss__(&d, rule->l2_normal, flows);
+}
+
+void
+l2_add_iface_counters(const struct rule_iface *rule, struct flows *flows)
+{
+    struct draft d;
+
+    draft_init(&d, RULE_IFACE, TABLE_L2, PRIORITY_MISS, 0);
+    draft_own_iface(&d, rule->iface);
+    commit_miss__(&d, rule->l2_normal, flows);
 }
 
 void

@@ -7,32 +7,48 @@
 #include "flows/draft.h"
 #include "flows/stages.h"
 
-/* Open vSwitch leaves the addresses of an IP packet 0 if its lengths are wrong
- * or it is cut short. */
+/* Begins 'd', a flow of TABLE_L3 that belongs to interface 'iface'. */
 static void
-add_parsefail__(bool ipv4, struct flows *flows)
+begin__(struct draft *d, uint8_t iface, uint16_t priority,
+        enum verdict verdict)
+{
+    draft_init(d, RULE_IFACE, TABLE_L3, priority, verdict);
+    draft_own_iface(d, iface);
+}
+
+/* Open vSwitch leaves the addresses of a packet 0 if its lengths are wrong, if
+ * it is cut short, or if it is ARP of other hardware. */
+static void
+add_parsefails__(uint8_t iface, struct flows *flows)
 {
     struct draft d;
 
-    draft_init(&d, RULE_PIPELINE, TABLE_L3, PRIORITY_MEDIUM,
-               VERDICT_PARSEFAIL);
-    draft_match_ip(&d, ipv4);
-    if (ipv4) {
-        match_set_nw_src(&d.match, htonl(0));
-        match_set_nw_dst(&d.match, htonl(0));
-    } else {
-        match_set_ipv6_src(&d.match, &in6addr_any);
-        match_set_ipv6_dst(&d.match, &in6addr_any);
-    }
+    begin__(&d, iface, PRIORITY_MEDIUM, VERDICT_PARSEFAIL);
+    draft_match_ip(&d, true);
+    match_set_nw_src(&d.match, htonl(0));
+    match_set_nw_dst(&d.match, htonl(0));
+    draft_commit(&d, flows);
+
+    begin__(&d, iface, PRIORITY_MEDIUM, VERDICT_PARSEFAIL);
+    draft_match_ip(&d, false);
+    match_set_ipv6_src(&d.match, &in6addr_any);
+    match_set_ipv6_dst(&d.match, &in6addr_any);
+    draft_commit(&d, flows);
+
+    begin__(&d, iface, PRIORITY_MEDIUM, VERDICT_PARSEFAIL);
+    match_set_dl_type(&d.match, htons(ETH_TYPE_ARP));
+    match_set_nw_proto(&d.match, 0);
+    match_set_nw_src(&d.match, htonl(0));
+    match_set_nw_dst(&d.match, htonl(0));
     draft_commit(&d, flows);
 }
 
 static void
-add_badip__(uint16_t dl_type, struct flows *flows)
+add_badip__(uint8_t iface, uint16_t dl_type, struct flows *flows)
 {
     struct draft d;
 
-    draft_init(&d, RULE_PIPELINE, TABLE_L3, PRIORITY_LOW - 1, VERDICT_BADIP);
+    begin__(&d, iface, PRIORITY_LOW - 1, VERDICT_BADIP);
     match_set_dl_type(&d.match, htons(dl_type));
     draft_commit(&d, flows);
 }
@@ -40,43 +56,31 @@ add_badip__(uint16_t dl_type, struct flows *flows)
 /* A group address is not ours alone: where other frames are bridge traffic,
  * those to it are too. */
 static void
-add_multicast__(struct flows *flows)
+add_multicast__(const struct rule_iface *rule, struct flows *flows)
 {
     struct draft d;
 
-    draft_init(&d, RULE_PIPELINE, TABLE_L3, PRIORITY_LOW, VERDICT_L2_NORMAL);
+    begin__(&d, rule->iface, PRIORITY_LOW,
+            rule->l2_normal ? VERDICT_L2_NORMAL : VERDICT_BADIP);
     draft_match(&d, MFF_ETH_DST, UINT64_C(1) << 40, UINT64_C(1) << 40);
-    draft_output(&d, DRAFT_NORMAL);
-    draft_commit(&d, flows);
-}
-
-static void
-add_no_multicast__(struct flows *flows)
-{
-    struct draft d;
-
-    draft_init(&d, RULE_PIPELINE, TABLE_L3, PRIORITY_LOW, VERDICT_BADIP);
-    draft_match(&d, MFF_ETH_DST, UINT64_C(1) << 40, UINT64_C(1) << 40);
+    if (rule->l2_normal) {
+        draft_output(&d, DRAFT_NORMAL);
+    }
     draft_commit(&d, flows);
 }
 
 void
-l3_add_pipeline(const struct rule_pipeline *rule, struct flows *flows)
+l3_add_iface_counters(const struct rule_iface *rule, struct flows *flows)
 {
     struct draft d;
 
-    add_parsefail__(true, flows);
-    add_parsefail__(false, flows);
-    if (rule->l2_normal) {
-        add_multicast__(flows);
-    } else {
-        add_no_multicast__(flows);
-    }
-    add_badip__(ETH_TYPE_IP, flows);
-    add_badip__(ETH_TYPE_IPV6, flows);
-    add_badip__(ETH_TYPE_ARP, flows);
+    add_parsefails__(rule->iface, flows);
+    add_multicast__(rule, flows);
+    add_badip__(rule->iface, ETH_TYPE_IP, flows);
+    add_badip__(rule->iface, ETH_TYPE_IPV6, flows);
+    add_badip__(rule->iface, ETH_TYPE_ARP, flows);
 
-    draft_init(&d, RULE_PIPELINE, TABLE_L3, PRIORITY_MISS, VERDICT_NOTIP);
+    begin__(&d, rule->iface, PRIORITY_MISS, VERDICT_NOTIP);
     draft_commit(&d, flows);
 }
 
@@ -93,16 +97,12 @@ commit__(struct draft *d, const struct rule_ip_filter *rule,
     draft_commit(d, flows);
 }
 
-void
-l3_add_ip_filter(const struct rule_ip_filter *rule, struct flows *flows)
+/* Questions for the address, which are sent to others too. */
+static void
+add_questions__(const struct rule_ip_filter *rule, struct flows *flows)
 {
     struct draft d;
 
-    draft_init(&d, RULE_IP_FILTER, TABLE_L3, PRIORITY_MEDIUM, VERDICT_PASS);
-    draft_match_ip_dst(&d, &rule->address);
-    commit__(&d, rule, flows);
-
-    /* Questions for the address, which are sent to others too. */
     draft_init(&d, RULE_IP_FILTER, TABLE_L3, PRIORITY_HIGH, VERDICT_PASS);
     if (addr_is_ipv4(&rule->address)) {
         match_set_dl_type(&d.match, htons(ETH_TYPE_ARP));
@@ -115,4 +115,15 @@ l3_add_ip_filter(const struct rule_ip_filter *rule, struct flows *flows)
         match_set_nd_target(&d.match, &rule->address);
     }
     commit__(&d, rule, flows);
+}
+
+void
+l3_add_ip_filter(const struct rule_ip_filter *rule, struct flows *flows)
+{
+    struct draft d;
+
+    draft_init(&d, RULE_IP_FILTER, TABLE_L3, PRIORITY_MEDIUM, VERDICT_PASS);
+    draft_match_ip_dst(&d, &rule->address);
+    commit__(&d, rule, flows);
+    add_questions__(rule, flows);
 }

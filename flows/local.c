@@ -11,19 +11,96 @@
 #define ARP_REQUEST 1
 #define ARP_REPLY 2
 
-/* Drops what is addressed to the instance but is neither answered nor an
- * event. */
+/* Unreachables are counted by these codes. */
+static const struct {
+    bool ipv4;
+    uint8_t code;
+    enum verdict verdict;
+} unreachables[] = {
+    { true, ICMP_NET_UNREACH, VERDICT_UNREACH4_NET },
+    { true, ICMP_HOST_UNREACH, VERDICT_UNREACH4_HOST },
+    { true, ICMP_PORT_UNREACH, VERDICT_UNREACH4_PORT },
+    { true, ICMP_FRAG_NEEDED, VERDICT_UNREACH4_FRAG },
+    { true, ICMP_NET_UNKNOWN, VERDICT_UNREACH4_NET_UNKNOWN },
+    { true, ICMP_HOST_UNKNOWN, VERDICT_UNREACH4_HOST_UNKNOWN },
+    { true, ICMP_HOST_ANO, VERDICT_UNREACH4_HOST_ADMIN },
+    { false, ICMP6_DST_UNREACH_NOROUTE, VERDICT_UNREACH6_ROUTE },
+    { false, ICMP6_DST_UNREACH_ADMIN, VERDICT_UNREACH6_ADMIN },
+    { false, ICMP6_DST_UNREACH_BEYONDSCOPE, VERDICT_UNREACH6_SCOPE },
+    { false, ICMP6_DST_UNREACH_NOPORT, VERDICT_UNREACH6_PORT }
+};
+
+/* Begins 'd', which drops what is addressed to 'instance' but is neither
+ * answered nor an event. */
 static void
-add_drop__(uint16_t instance, uint16_t dl_type, uint8_t nw_proto,
-           enum verdict verdict, struct flows *flows)
+begin_drop__(struct draft *d, uint16_t instance, uint16_t priority,
+             enum verdict verdict)
+{
+    draft_init(d, RULE_INSTANCE, TABLE_LOCAL, priority, verdict);
+    draft_match_instance(d, instance);
+}
+
+/* Adds to 'd' a match on ICMP. */
+static void
+match_icmp__(struct draft *d, bool ipv4)
+{
+    draft_match_ip(d, ipv4);
+    match_set_nw_proto(&d->match, ipv4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+}
+
+static void
+add_icmp_drop__(uint16_t instance, bool ipv4, struct flows *flows)
 {
     struct draft d;
 
-    draft_init(&d, RULE_INSTANCE, TABLE_LOCAL, PRIORITY_LOW, verdict);
-    draft_match_instance(&d, instance);
-    match_set_dl_type(&d.match, htons(dl_type));
-    if (nw_proto) {
-        match_set_nw_proto(&d.match, nw_proto);
+    begin_drop__(&d, instance, PRIORITY_LOW,
+                 ipv4 ? VERDICT_ICMPV4_OTHER : VERDICT_ICMPV6_OTHER);
+    match_icmp__(&d, ipv4);
+    draft_commit(&d, flows);
+
+    begin_drop__(&d, instance, PRIORITY_LOW + 1,
+                 ipv4 ? VERDICT_UNREACH4_OTHER : VERDICT_UNREACH6_OTHER);
+    match_icmp__(&d, ipv4);
+    match_set_icmp_type(&d.match, ipv4 ? ICMP_UNREACH : ICMP6_DST_UNREACH);
+    draft_commit(&d, flows);
+}
+
+static void
+add_unreachables__(uint16_t instance, struct flows *flows)
+{
+    for (size_t i = 0; i < sizeof unreachables / sizeof unreachables[0]; i++) {
+        bool ipv4 = unreachables[i].ipv4;
+        struct draft d;
+
+        begin_drop__(&d, instance, PRIORITY_LOW + 2, unreachables[i].verdict);
+        match_icmp__(&d, ipv4);
+        match_set_icmp_type(&d.match, ipv4 ? ICMP_UNREACH : ICMP6_DST_UNREACH);
+        match_set_icmp_code(&d.match, unreachables[i].code);
+        draft_commit(&d, flows);
+    }
+}
+
+/* Solicitations for other addresses.  One that was sent to a group that an
+ * address of ours is in may be for somebody else's. */
+static void
+add_other_targets__(const struct rule_instance *rule, struct flows *flows)
+{
+    struct draft d;
+
+    begin_drop__(&d, rule->instance, PRIORITY_LOW + 1, VERDICT_ND_TARGET);
+    match_icmp__(&d, false);
+    match_set_icmp_type(&d.match, ND_NEIGHBOR_SOLICIT);
+    match_set_icmp_code(&d.match, 0);
+    draft_commit(&d, flows);
+
+    begin_drop__(&d, rule->instance, PRIORITY_LOW + 2,
+                 rule->l2_normal ? VERDICT_L2_NORMAL : VERDICT_ND_TARGET);
+    match_icmp__(&d, false);
+    match_set_icmp_type(&d.match, ND_NEIGHBOR_SOLICIT);
+    match_set_icmp_code(&d.match, 0);
+    draft_match(&d, MFF_ETH_DST, UINT64_C(1) << 40, UINT64_C(1) << 40);
+    if (rule->l2_normal) {
+        draft_output(&d, DRAFT_NORMAL);
     }
     draft_commit(&d, flows);
 }
@@ -33,13 +110,17 @@ local_add_instance(const struct rule_instance *rule, struct flows *flows)
 {
     struct draft d;
 
-    add_drop__(rule->instance, ETH_TYPE_ARP, 0, VERDICT_ARP_OTHER, flows);
-    add_drop__(rule->instance, ETH_TYPE_IP, IPPROTO_ICMP, VERDICT_ICMPV4_OTHER,
-               flows);
-    add_drop__(rule->instance, ETH_TYPE_IPV6, IPPROTO_ICMPV6,
-               VERDICT_ICMPV6_OTHER, flows);
+    begin_drop__(&d, rule->instance, PRIORITY_LOW, VERDICT_ARP_OTHER);
+    match_set_dl_type(&d.match, htons(ETH_TYPE_ARP));
+    draft_commit(&d, flows);
 
-    draft_init(&d, RULE_INSTANCE, TABLE_LOCAL, PRIORITY_MISS, VERDICT_PASS);
+    add_icmp_drop__(rule->instance, true, flows);
+    add_icmp_drop__(rule->instance, false, flows);
+    add_unreachables__(rule->instance, flows);
+
+    add_other_targets__(rule, flows);
+
+    draft_init(&d, RULE_INSTANCE, TABLE_LOCAL, PRIORITY_MISS, VERDICT_LB_RX);
     draft_match_instance(&d, rule->instance);
     draft_goto(&d, TABLE_SOURCE);
     draft_commit(&d, flows);
@@ -88,6 +169,19 @@ add_arp_reply__(const struct rule_ip_filter *rule, struct flows *flows)
     commit_reply__(&d, rule, flows);
 }
 
+/* Adds to 'd' a match on whole echo requests to the address of 'rule'. */
+static void
+match_echo__(struct draft *d, const struct rule_ip_filter *rule)
+{
+    bool ipv4 = addr_is_ipv4(&rule->address);
+
+    match_icmp__(d, ipv4);
+    draft_match_ip_dst(d, &rule->address);
+    match_set_nw_frag(&d->match, 0);
+    match_set_icmp_type(&d->match, ipv4 ? ICMP_ECHO : ICMP6_ECHO_REQUEST);
+    match_set_icmp_code(&d->match, 0);
+}
+
 static void
 add_icmpv4_echo__(const struct rule_ip_filter *rule, struct flows *flows)
 {
@@ -96,11 +190,7 @@ add_icmpv4_echo__(const struct rule_ip_filter *rule, struct flows *flows)
     struct draft d;
 
     begin_reply__(&d, rule, VERDICT_ICMPV4_ECHO);
-    draft_match_ip_dst(&d, &rule->address);
-    match_set_nw_frag(&d.match, 0);
-    match_set_nw_proto(&d.match, IPPROTO_ICMP);
-    match_set_icmp_type(&d.match, ICMP_ECHO);
-    match_set_icmp_code(&d.match, 0);
+    match_echo__(&d, rule);
     draft_move(&d, MFF_IPV4_SRC, MFF_IPV4_DST);
     draft_set(&d, MFF_IPV4_SRC, &ip);
     draft_set(&d, MFF_ICMPV4_TYPE, &type);
@@ -114,13 +204,9 @@ add_icmpv6_echo__(const struct rule_ip_filter *rule, struct flows *flows)
     struct draft d;
 
     begin_reply__(&d, rule, VERDICT_ICMPV6_ECHO);
-    draft_match_ip_dst(&d, &rule->address);
-    match_set_nw_frag(&d.match, 0);
-    match_set_nw_proto(&d.match, IPPROTO_ICMPV6);
-    match_set_icmp_type(&d.match, ICMP6_ECHO_REQUEST);
-    match_set_icmp_code(&d.match, 0);
+    match_echo__(&d, rule);
     draft_move(&d, MFF_IPV6_SRC, MFF_IPV6_DST);
-    draft_set(&d, MFF_IPV6_SRC, &rule->address);
+    draft_set(&d, MFF_IPV6_SRC, &rule->unicast);
     draft_set(&d, MFF_ICMPV6_TYPE, &type);
     commit_reply__(&d, rule, flows);
 }
@@ -156,7 +242,12 @@ add_nd_reply__(const struct rule_ip_filter *rule, struct flows *flows)
 
     begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_HIGH + 1, ND_NEIGHBOR_SOLICIT,
                VERDICT_ICMPV6_OTHER);
+    match_set_nw_ttl(&d.match, 255);
     match_set_arp_sha(&d.match, (struct eth_addr){ .ea = { 0 } });
+    draft_commit(&d, flows);
+
+    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_MEDIUM + 1, ND_NEIGHBOR_SOLICIT,
+               VERDICT_ND_HOPS);
     draft_commit(&d, flows);
 
     begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_HIGH, ND_NEIGHBOR_SOLICIT,
@@ -179,14 +270,61 @@ add_nd_reply__(const struct rule_ip_filter *rule, struct flows *flows)
     draft_commit(&d, flows);
 }
 
+/* Questions to an address that the instance accepts but does not answer for.
+ * They take the places of the answers. */
+static void
+add_nomatch_ipv4__(const struct rule_ip_filter *rule, struct flows *flows)
+{
+    struct draft d;
+
+    begin_reply__(&d, rule, VERDICT_ARP_TPA);
+    match_set_dl_type(&d.match, htons(ETH_TYPE_ARP));
+    match_set_nw_proto(&d.match, ARP_REQUEST);
+    match_set_nw_dst(&d.match, htonl(addr_get_ipv4(&rule->address)));
+    draft_commit(&d, flows);
+
+    begin_reply__(&d, rule, VERDICT_ECHO_DST);
+    match_echo__(&d, rule);
+    draft_commit(&d, flows);
+}
+
+static void
+add_nomatch_nd__(const struct rule_ip_filter *rule, struct flows *flows)
+{
+    struct draft d;
+
+    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_HIGH + 1, ND_NEIGHBOR_SOLICIT,
+               VERDICT_ND_TARGET);
+    match_set_nw_ttl(&d.match, 255);
+    match_set_arp_sha(&d.match, (struct eth_addr){ .ea = { 0 } });
+    draft_commit(&d, flows);
+
+    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_MEDIUM + 1, ND_NEIGHBOR_SOLICIT,
+               VERDICT_ND_TARGET);
+    draft_commit(&d, flows);
+
+    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_HIGH, ND_NEIGHBOR_SOLICIT,
+               VERDICT_ND_TARGET);
+    match_set_nw_ttl(&d.match, 255);
+    draft_commit(&d, flows);
+
+    begin_nd__(&d, rule, TABLE_ADVERTISE, PRIORITY_HIGH, ND_NEIGHBOR_ADVERT,
+               VERDICT_ND_TARGET);
+    draft_commit(&d, flows);
+}
+
 void
 local_add_ip_filter(const struct rule_ip_filter *rule, struct flows *flows)
 {
-    if (addr_is_ipv4(&rule->address)) {
+    bool unicast = addr_equal(&rule->address, &rule->unicast);
+
+    if (!addr_is_ipv4(&rule->address)) {
+        add_icmpv6_echo__(rule, flows);
+        (unicast ? add_nd_reply__ : add_nomatch_nd__)(rule, flows);
+    } else if (unicast) {
         add_arp_reply__(rule, flows);
         add_icmpv4_echo__(rule, flows);
     } else {
-        add_nd_reply__(rule, flows);
-        add_icmpv6_echo__(rule, flows);
+        add_nomatch_ipv4__(rule, flows);
     }
 }

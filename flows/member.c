@@ -2,6 +2,8 @@
 
 /* Table 8: how a packet gets to its member. */
 
+#include <stdlib.h>
+
 #include <openvswitch/lb.h>
 #include <openvswitch/ofp-actions.h>
 
@@ -39,20 +41,34 @@ add_forward__(struct draft *d, const struct rule_member *rule)
     forward->keep = rule->keep;
 }
 
+static enum verdict
+verdict__(const struct rule_member *rule)
+{
+    switch (rule->action) {
+    case RULE_MEMBER_SOFT_EVICTED:
+        return VERDICT_SOFT_EVICTED;
+    case RULE_MEMBER_DEREGISTERED:
+        return VERDICT_DEREGISTERED;
+    case RULE_MEMBER_FORWARD:
+        return (rule->egress.type == PORT_NONE ? VERDICT_NO_PORT
+                                               : VERDICT_MBR_TX);
+    }
+    abort();
+}
+
 void
 member_add_member(const struct rule_member *rule, struct flows *flows)
 {
-    bool has_port = rule->egress.type != PORT_NONE;
+    enum verdict verdict = verdict__(rule);
     struct draft d;
 
-    draft_init(&d, RULE_MEMBER, TABLE_MEMBER, PRIORITY_MEDIUM,
-               has_port ? VERDICT_PASS : VERDICT_NO_PORT);
+    draft_init(&d, RULE_MEMBER, TABLE_MEMBER, PRIORITY_MEDIUM, verdict);
     d.cookie.detail = rule->member;
     draft_match_instance(&d, rule->instance);
     draft_match_vlan(&d, rule->vlan);
     draft_match_ip_dst(&d, &rule->address);
     draft_match(&d, MFF_LB_MEMBER, rule->member, UINT64_MAX);
-    if (has_port) {
+    if (verdict == VERDICT_MBR_TX) {
         add_forward__(&d, rule);
         draft_output(&d, rule->egress.type == PORT_IN ? DRAFT_IN_PORT
                                                       : rule->egress.number);

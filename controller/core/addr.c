@@ -133,6 +133,15 @@ addr_compare(const struct in6_addr *a, const struct in6_addr *b)
     return memcmp(a, b, sizeof *a);
 }
 
+/* Stores in 'group' the multicast address that those who look for IPv6 address
+ * 'addr' send to (RFC 4291, section 2.7.1). */
+void
+addr_solicited_node(const struct in6_addr *addr, struct in6_addr *group)
+{
+    *group = (struct in6_addr){ { { 0xff, 0x02, [11] = 0x01, [12] = 0xff } } };
+    memcpy(&group->s6_addr[13], &addr->s6_addr[13], 3);
+}
+
 /* Stores in 'mac' the Ethernet address that neighbour solicitations for the
  * IPv6 address 'addr' are sent to (RFC 4291 section 2.7.1 and RFC 2464
  * section 7). */

@@ -41,6 +41,7 @@ bool addr_is_unicast(const struct in6_addr *);
 uint32_t addr_get_ipv4(const struct in6_addr *);
 bool addr_equal(const struct in6_addr *, const struct in6_addr *);
 int addr_compare(const struct in6_addr *, const struct in6_addr *);
+void addr_solicited_node(const struct in6_addr *, struct in6_addr *);
 void addr_solicited_node_mac(const struct in6_addr *, struct mac *);
 
 bool addr_block_from_string(const char *, struct addr_block *);

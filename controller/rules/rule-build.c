@@ -19,28 +19,51 @@ add_mac_filter__(struct rule_set *set, const struct interface *iface,
     rule_set_add(set, &rule);
 }
 
+static void
+add_ip_filter__(struct rule_set *set, const struct instance *instance,
+                const struct interface *iface, const struct in6_addr *address,
+                const struct in6_addr *unicast)
+{
+    struct rule rule = { .kind = RULE_IP_FILTER };
+
+    rule.ip_filter.iface = iface->id;
+    rule.ip_filter.address = *address;
+    rule.ip_filter.instance = instance->id;
+    rule.ip_filter.unicast = *unicast;
+    rule.ip_filter.mac = iface->mac;
+    rule_set_add(set, &rule);
+}
+
+/* Adds what lets frames for an IPv6 'address' in that are sent to those who may
+ * have it. */
+static void
+add_solicited_node__(struct rule_set *set, const struct instance *instance,
+                     const struct interface *iface,
+                     const struct in6_addr *address)
+{
+    static const struct mac all_nodes = { { 0x33, 0x33, 0, 0, 0, 1 } };
+    struct in6_addr group;
+    struct mac mac;
+
+    addr_solicited_node(address, &group);
+    addr_solicited_node_mac(address, &mac);
+    add_ip_filter__(set, instance, iface, &group, address);
+    add_mac_filter__(set, iface, &mac);
+    add_mac_filter__(set, iface, &all_nodes);
+}
+
 /* Adds what lets frames for 'address' in through 'iface'. */
 static void
 add_address__(struct rule_set *set, const struct instance *instance,
               const struct interface *iface, const struct in6_addr *address)
 {
     static const struct mac broadcast = { { 255, 255, 255, 255, 255, 255 } };
-    static const struct mac all_nodes = { { 0x33, 0x33, 0, 0, 0, 1 } };
-    struct rule rule = { .kind = RULE_IP_FILTER };
-    struct mac mac;
 
-    rule.ip_filter.iface = iface->id;
-    rule.ip_filter.address = *address;
-    rule.ip_filter.instance = instance->id;
-    rule.ip_filter.mac = iface->mac;
-    rule_set_add(set, &rule);
-
+    add_ip_filter__(set, instance, iface, address, address);
     add_mac_filter__(set, iface, &iface->mac);
     add_mac_filter__(set, iface, &broadcast);
     if (!addr_is_ipv4(address)) {
-        addr_solicited_node_mac(address, &mac);
-        add_mac_filter__(set, iface, &mac);
-        add_mac_filter__(set, iface, &all_nodes);
+        add_solicited_node__(set, instance, iface, address);
     }
 }
 
@@ -162,11 +185,13 @@ add_epochs__(struct rule_set *set, const struct instance *instance)
 }
 
 static void
-add_instance__(struct rule_set *set, const struct instance *instance)
+add_instance__(struct rule_set *set, const struct instance *instance,
+               bool l2_normal)
 {
     struct rule rule = { .kind = RULE_INSTANCE };
 
     rule.instance.instance = instance->id;
+    rule.instance.l2_normal = l2_normal;
     rule_set_add(set, &rule);
     for (size_t i = 0; i < instance->n_interfaces; i++) {
         for (size_t j = 0; j < instance->n_addresses; j++) {
@@ -179,6 +204,18 @@ add_instance__(struct rule_set *set, const struct instance *instance)
     add_ports__(set, instance);
     add_sources__(set, instance);
     add_epochs__(set, instance);
+}
+
+/* Adds the counters of 'iface'. */
+static void
+add_iface__(struct rule_set *set, const struct interface *iface,
+            bool l2_normal)
+{
+    struct rule rule = { .kind = RULE_IFACE };
+
+    rule.iface.iface = iface->id;
+    rule.iface.l2_normal = l2_normal;
+    rule_set_add(set, &rule);
 }
 
 /* Adds what leads frames to 'iface', from each port of 'bridge' that events
@@ -211,24 +248,23 @@ add_pipeline__(struct rule_set *set, const struct state *state)
 }
 
 /* Returns the rule set of 'state' for 'bridge', which the caller must unref.
- * 'state' is free of contradictions, so that the rule set is too. */
+ * 'state' is free of contradictions, so that the rule set is too, but for
+ * solicited-node addresses that several addresses share: the first one has
+ * them. */
 struct rule_set *
 rule_set_build(const struct state *state, const struct bridge *bridge)
 {
     struct rule_set *set = rule_set_create();
-    char *error;
 
     add_pipeline__(set, state);
     for (size_t i = 0; i < state->n_instances; i++) {
-        add_instance__(set, &state->instances[i]);
+        add_instance__(set, &state->instances[i], state->l2_normal);
     }
     for (size_t i = 0; i < state->n_interfaces; i++) {
+        add_iface__(set, &state->interfaces[i], state->l2_normal);
         add_interface__(set, &state->interfaces[i], bridge);
     }
 
-    error = rule_set_seal(set);
-    if (error) {
-        abort();
-    }
+    free(rule_set_seal(set));
     return set;
 }

@@ -11,6 +11,20 @@
 /* Compares two numbers as qsort() wants it. */
 #define CMP(A, B) (((A) > (B)) - ((A) < (B)))
 
+/* Returns the name of 'action'. */
+const char *
+rule_member_action_to_string(enum rule_member_action action)
+{
+    switch (action) {
+#define RULE_MEMBER_ACTION(ACTION, NAME) \
+    case RULE_MEMBER_##ACTION:           \
+        return NAME;
+        RULE_MEMBER_ACTIONS
+#undef RULE_MEMBER_ACTION
+    }
+    abort();
+}
+
 /* For each kind: compares the keys, compares all but the keys, and prints. */
 
 static int
@@ -32,6 +46,25 @@ static char *
 pipeline_to_string__(const struct rule_pipeline *p)
 {
     return mem_printf("l2_miss=%s", p->l2_normal ? "normal" : "drop");
+}
+
+static int
+iface_compare__(const struct rule_iface *a, const struct rule_iface *b)
+{
+    return CMP(a->iface, b->iface);
+}
+
+static bool
+iface_equal__(const struct rule_iface *a, const struct rule_iface *b)
+{
+    return a->l2_normal == b->l2_normal;
+}
+
+static char *
+iface_to_string__(const struct rule_iface *i)
+{
+    return mem_printf("iface=%" PRIu8 " l2_miss=%s", i->iface,
+                      i->l2_normal ? "normal" : "drop");
 }
 
 static int
@@ -66,15 +99,14 @@ instance_compare__(const struct rule_instance *a,
 static bool
 instance_equal__(const struct rule_instance *a, const struct rule_instance *b)
 {
-    (void) a;
-    (void) b;
-    return true;
+    return a->l2_normal == b->l2_normal;
 }
 
 static char *
 instance_to_string__(const struct rule_instance *i)
 {
-    return mem_printf("instance=%" PRIu16, i->instance);
+    return mem_printf("instance=%" PRIu16 " l2_miss=%s", i->instance,
+                      i->l2_normal ? "normal" : "drop");
 }
 
 static int
@@ -90,9 +122,9 @@ member_compare__(const struct rule_member *a, const struct rule_member *b)
 static bool
 member_equal__(const struct rule_member *a, const struct rule_member *b)
 {
-    return mac_equal(&a->src_mac, &b->src_mac) && mac_equal(&a->mac, &b->mac)
-           && addr_equal(&a->ip, &b->ip) && a->base == b->base
-           && a->bits == b->bits && a->keep == b->keep
+    return a->action == b->action && mac_equal(&a->src_mac, &b->src_mac)
+           && mac_equal(&a->mac, &b->mac) && addr_equal(&a->ip, &b->ip)
+           && a->base == b->base && a->bits == b->bits && a->keep == b->keep
            && !port_compare(&a->egress, &b->egress);
 }
 
@@ -108,9 +140,10 @@ member_to_string__(const struct rule_member *m)
     mac_to_string(&m->mac, mac);
     s = mem_printf("instance=%" PRIu16 " member=%" PRIu16 " vlan=%" PRIu16
                    " address=%s ip=%s mac=%s base=%" PRIu16 " bits=%" PRIu8
-                   " keep=%s egress=%s",
+                   " keep=%s egress=%s action=%s",
                    m->instance, m->member, m->vlan, address, ip, mac, m->base,
-                   m->bits, m->keep ? "true" : "false", egress);
+                   m->bits, m->keep ? "true" : "false", egress,
+                   rule_member_action_to_string(m->action));
     free(egress);
     return s;
 }
@@ -226,19 +259,21 @@ static bool
 ip_filter_equal__(const struct rule_ip_filter *a,
                   const struct rule_ip_filter *b)
 {
-    return a->instance == b->instance && mac_equal(&a->mac, &b->mac);
+    return a->instance == b->instance && addr_equal(&a->unicast, &b->unicast)
+           && mac_equal(&a->mac, &b->mac);
 }
 
 static char *
 ip_filter_to_string__(const struct rule_ip_filter *f)
 {
-    char address[ADDR_STRLEN], mac[MAC_STRLEN];
+    char address[ADDR_STRLEN], unicast[ADDR_STRLEN], mac[MAC_STRLEN];
 
     addr_to_string(&f->address, address);
+    addr_to_string(&f->unicast, unicast);
     mac_to_string(&f->mac, mac);
     return mem_printf("iface=%" PRIu8 " address=%s instance=%" PRIu16
-                      " mac=%s",
-                      f->iface, address, f->instance, mac);
+                      " unicast=%s mac=%s",
+                      f->iface, address, f->instance, unicast, mac);
 }
 
 static int

@@ -33,6 +33,7 @@ struct calendar;
 #define RULE_KINDS                                  \
     RULE_KIND(PIPELINE, pipeline, "pipeline")       \
     RULE_KIND(PROBE, probe, "probe")                \
+    RULE_KIND(IFACE, iface, "iface")                \
     RULE_KIND(INSTANCE, instance, "instance")       \
     RULE_KIND(MEMBER, member, "member")             \
     RULE_KIND(CALENDAR, calendar, "calendar")       \
@@ -54,6 +55,13 @@ struct rule_pipeline {
     bool l2_normal; /* Frames for others: forward or drop? */
 };
 
+/* An interface: its counters of frames that are for no instance. */
+struct rule_iface {
+    uint8_t iface; /* Key. */
+
+    bool l2_normal; /* Frames for others: forward or drop? */
+};
+
 /* A scratch boundary that packets of the controller's own meet, which come back
  * with the number of the change that the data plane decided them by. */
 struct rule_probe {
@@ -65,6 +73,23 @@ struct rule_probe {
 /* An instance: its counters of accepted and dropped packets. */
 struct rule_instance {
     uint16_t instance; /* Key. */
+
+    bool l2_normal; /* Questions for others: forward or drop? */
+};
+
+/* What becomes of a member's packets.
+ *
+ *         MEMBER          name */
+#define RULE_MEMBER_ACTIONS                          \
+    RULE_MEMBER_ACTION(FORWARD, "forward")           \
+    /* Dropped, and counted by these names. */       \
+    RULE_MEMBER_ACTION(SOFT_EVICTED, "soft_evicted") \
+    RULE_MEMBER_ACTION(DEREGISTERED, "deregistered")
+
+enum rule_member_action {
+#define RULE_MEMBER_ACTION(ACTION, NAME) RULE_MEMBER_##ACTION,
+    RULE_MEMBER_ACTIONS
+#undef RULE_MEMBER_ACTION
 };
 
 /* Where a member's packets go, for one address of the instance. */
@@ -74,6 +99,7 @@ struct rule_member {
     struct in6_addr address; /* Key.  The instance's. */
     uint16_t member;         /* Key. */
 
+    enum rule_member_action action;
     struct mac src_mac; /* The instance's. */
     struct mac mac;     /* The member's. */
     struct in6_addr ip;
@@ -116,13 +142,16 @@ struct rule_source {
     struct addr_block block; /* Key. */
 };
 
-/* An address of an instance on an interface. */
+/* A destination of packets that are for an instance, on an interface: the
+ * unicast address that it answers with, or another one, as the solicited-node
+ * multicast address of an IPv6 address. */
 struct rule_ip_filter {
     uint8_t iface;           /* Key. */
     struct in6_addr address; /* Key. */
 
     uint16_t instance;
-    struct mac mac; /* The interface's. */
+    struct in6_addr unicast; /* Of the same family. */
+    struct mac mac;          /* The interface's. */
 };
 
 /* An Ethernet destination that an interface accepts. */
@@ -149,6 +178,7 @@ struct rule {
 };
 
 const char *rule_kind_to_string(enum rule_kind);
+const char *rule_member_action_to_string(enum rule_member_action);
 int rule_compare(const struct rule *, const struct rule *);
 bool rule_equal(const struct rule *, const struct rule *);
 char *rule_to_string(const struct rule *);

@@ -52,7 +52,7 @@ sh ovs-ofctl -O OpenFlow15 dump-flows s1 table=8
     received = json.loads(report.read_text())
     assert received["events"]["complete"] == 50, out
     assert out.count(" 0% packet loss") == 2, out
-    packets = re.search(r"cookie=0x4c42220000000001,.*?n_packets=(\d+)", out)
+    packets = re.search(r"cookie=0x4c42220d00000001,.*?n_packets=(\d+)", out)
     assert packets and int(packets.group(1)) == 350, out
 
 

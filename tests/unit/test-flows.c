@@ -213,7 +213,7 @@ test_member(void **state)
     m->egress = (struct port){ .type = PORT_NUMBER, .number = 9 };
     check(&rule, "ADD table:8 priority=20,lb_member=119,ip,reg1=0x1,"
                  "vlan_tci=0x0000/0x1fff,nw_dst=10.0.0.1 "
-                 "cookie:0x4c42220000010077 actions=lb_forward("
+                 "cookie:0x4c42220d00010077 actions=lb_forward("
                  "eth_src=02:00:00:00:00:01,eth_dst=02:00:00:00:00:09,"
                  "ip_src=10.0.0.1,ip_dst=10.0.0.9,base=20000,bits=3),"
                  "output:9\n");
@@ -225,7 +225,7 @@ test_member(void **state)
     m->egress.type = PORT_IN;
     check(&rule, "ADD table:8 priority=20,lb_member=119,ipv6,reg1=0x1,"
                  "dl_vlan=7,ipv6_dst=fd00::1 "
-                 "cookie:0x4c42220000010077 actions=lb_forward("
+                 "cookie:0x4c42220d00010077 actions=lb_forward("
                  "eth_src=02:00:00:00:00:01,eth_dst=02:00:00:00:00:09,"
                  "ip_src=fd00::1,ip_dst=fd00::9,base=20000,bits=3,keep),"
                  "IN_PORT\n");
@@ -256,7 +256,7 @@ test_ip_filter(void **state)
     rule.ip_filter.iface = 1;
     rule.ip_filter.instance = 6;
     rule.ip_filter.mac = (struct mac){ { 2, 0, 0, 0, 0, 1 } };
-    rule.ip_filter.address = addr("10.0.0.1");
+    rule.ip_filter.address = rule.ip_filter.unicast = addr("10.0.0.1");
     s = encode(&rule);
     check_has(s, "table:2 priority=20,ip,reg0=0x1,nw_dst=10.0.0.1 "
                  "cookie:0x4c42120000060000 actions=set_field:0x6->reg1,"
@@ -273,13 +273,41 @@ test_ip_filter(void **state)
     check_has(s, "icmp_type=8,icmp_code=0");
     free(s);
 
-    rule.ip_filter.address = addr("fd00::1");
+    rule.ip_filter.address = rule.ip_filter.unicast = addr("fd00::1");
     s = encode(&rule);
     check_has(s, "table:2 priority=20,ipv6,reg0=0x1,ipv6_dst=fd00::1 ");
     check_has(s, "table:2 priority=30,icmp6,reg0=0x1,icmp_type=135,"
                  "icmp_code=0,nd_target=fd00::1 ");
     check_has(s, "table:9 priority=30,icmp6,reg0=0x1,icmp_type=136,"
                  "icmp_code=0,nd_target=fd00::1 ");
+    free(s);
+}
+
+/* An address that an instance accepts, but that is not the one that it answers
+ * with. */
+static void
+test_other_address(void **state)
+{
+    struct rule rule = { .kind = RULE_IP_FILTER };
+    char *s;
+
+    (void) state;
+    rule.ip_filter.instance = 6;
+    rule.ip_filter.address = addr("10.0.0.2");
+    rule.ip_filter.unicast = addr("10.0.0.1");
+    s = encode(&rule);
+    check_has(s, "arp_tpa=10.0.0.2,arp_op=1 cookie:0x4c42121700060000 "
+                 "actions=drop");
+    check_has(s, "icmp_type=8,icmp_code=0 cookie:0x4c42121800060000 "
+                 "actions=drop");
+    free(s);
+
+    rule.ip_filter.address = addr("ff02::1:ff00:1");
+    rule.ip_filter.unicast = addr("fd00::1");
+    s = encode(&rule);
+    check_has(s, "icmp_type=128,icmp_code=0 cookie:0x4c42120500060000 "
+                 "actions=move:NXM_NX_IPV6_SRC[]->NXM_NX_IPV6_DST[],"
+                 "set_field:fd00::1->ipv6_src,");
     free(s);
 }
 
@@ -296,7 +324,10 @@ test_instance_drops(void **state)
         VERDICT_HEADER + 1,       VERDICT_HEADER + 2,
         VERDICT_HEADER + 3,       VERDICT_HEADER + 4,
         VERDICT_HEADER + 5,       VERDICT_HEADER + 6,
-        VERDICT_HEADER + 7,       VERDICT_HEADER + 9
+        VERDICT_HEADER + 7,       VERDICT_HEADER + 9,
+        VERDICT_ND_TARGET,        VERDICT_UNREACH4_NET,
+        VERDICT_UNREACH4_PORT,    VERDICT_UNREACH4_OTHER,
+        VERDICT_UNREACH6_PORT,    VERDICT_UNREACH6_OTHER
     };
     struct rule rule = { .kind = RULE_INSTANCE };
     char *s;
@@ -327,7 +358,12 @@ test_pipeline(void **state)
 
     (void) state;
     check_has(s, "ADD priority=1 cookie:0x4c420110ffff0000 actions=drop");
-    check_has(s, "table:1 priority=1 cookie:0x4c420110ffff0000 actions=drop");
+    check_has(s, "dl_dst=01:80:c2:00:00:00/ff:ff:ff:ff:ff:f0,dl_type=0x8809 "
+                 "cookie:0x4c42010affff0000 actions=LOCAL");
+    check_has(s, "dl_dst=01:80:c2:00:00:00/ff:ff:ff:ff:ff:f0,dl_type=0x88cc "
+                 "cookie:0x4c42010bffff0000 actions=LOCAL");
+    check_has(s, "dl_dst=01:80:c2:00:00:00/ff:ff:ff:ff:ff:f0 "
+                 "cookie:0x4c420101ffff0000 actions=LOCAL");
     assert_null(strstr(s, "NORMAL"));
     free(s);
 
@@ -335,8 +371,34 @@ test_pipeline(void **state)
     s = encode(&rule);
     check_has(s, "ADD priority=1 cookie:0x4c420102ffff0000 "
                  "actions=NORMAL");
-    check_has(s, "table:2 priority=10,dl_dst=01:00:00:00:00:00/"
-                 "01:00:00:00:00:00 cookie:0x4c420102ffff0000 "
+    free(s);
+}
+
+/* An interface counts what is for no instance. */
+static void
+test_iface(void **state)
+{
+    struct rule rule = { .kind = RULE_IFACE, .iface = { .iface = 3 } };
+    char *s = encode(&rule);
+
+    (void) state;
+    check_has(s, "table:1 priority=1,reg0=0x3 cookie:0x4c420410f0030000 "
+                 "actions=drop");
+    check_has(s, "table:2 priority=20,ip,reg0=0x3,nw_src=0.0.0.0,"
+                 "nw_dst=0.0.0.0 cookie:0x4c420411f0030000 actions=drop");
+    check_has(s, "table:2 priority=9,ip,reg0=0x3 cookie:0x4c420413f0030000 "
+                 "actions=drop");
+    check_has(s, "table:2 priority=1,reg0=0x3 cookie:0x4c420412f0030000 "
+                 "actions=drop");
+    assert_null(strstr(s, "NORMAL"));
+    free(s);
+
+    rule.iface.l2_normal = true;
+    s = encode(&rule);
+    check_has(s, "table:1 priority=1,reg0=0x3 cookie:0x4c420402f0030000 "
+                 "actions=NORMAL");
+    check_has(s, "table:2 priority=10,reg0=0x3,dl_dst=01:00:00:00:00:00/"
+                 "01:00:00:00:00:00 cookie:0x4c420402f0030000 "
                  "actions=NORMAL");
     free(s);
 }
@@ -428,9 +490,7 @@ test_places_by_key(void **state)
             flows_encode(&a->rules[i], &fa);
             flows_encode(rule, &fb);
             n_changed += !rule_equal(&a->rules[i], rule);
-            if (a->rules[i].kind != RULE_PIPELINE) {
-                assert_int_equal(fa.n, fb.n);
-            }
+            assert_int_equal(fa.n, fb.n);
             for (size_t j = 0; j < fa.n; j++) {
                 assert_true(
                     flows_entry_same_place(&fa.entries[j], &fb.entries[j]));
@@ -534,6 +594,8 @@ main(void)
         cmocka_unit_test(test_ip_filter),
         cmocka_unit_test(test_instance_drops),
         cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_iface),
+        cmocka_unit_test(test_other_address),
         cmocka_unit_test(test_event_path),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_places_by_key),

@@ -237,7 +237,9 @@ check_table(const struct table *t, const struct table *const sets[2],
     for (size_t i = 0; i < t->n; i++) {
         if (t->rules[i]->kind == RULE_EPOCH) {
             check_epoch(t, &t->rules[i]->epoch);
-        } else if (t->rules[i]->kind == RULE_IP_FILTER) {
+        } else if (t->rules[i]->kind == RULE_IP_FILTER
+                   && addr_equal(&t->rules[i]->ip_filter.address,
+                                 &t->rules[i]->ip_filter.unicast)) {
             check_reachable(t, sets, t->rules[i], ticks);
         }
     }

@@ -56,7 +56,7 @@ test_to_string(void **state)
     check_string(&member,
                  "member instance=1 member=7 vlan=0 address=10.0.0.1 "
                  "ip=10.0.0.7 mac=02:00:00:00:00:07 base=20000 bits=2 "
-                 "keep=false egress=cn7");
+                 "keep=false egress=cn7 action=forward");
 }
 
 /* One rule of each kind, and the same with the key changed, and with what is
@@ -86,7 +86,9 @@ make_variants(struct variant *v, const struct calendar *a,
     } while (0)
 
     VARIANT(PROBE, probe, port.type, change, true, true);
+    VARIANT(IFACE, iface, iface, iface, true, false);
     VARIANT(INSTANCE, instance, instance, instance, true, false);
+    VARIANT(MEMBER, member, member, action, true, true);
     VARIANT(MEMBER, member, instance, base, true, true);
     VARIANT(MEMBER, member, vlan, bits, true, true);
     VARIANT(MEMBER, member, member, mac.ea[5], true, true);
@@ -103,6 +105,7 @@ make_variants(struct variant *v, const struct calendar *a,
     VARIANT(SOURCE, source, block.addr.s6_addr[1], instance, true, false);
     VARIANT(SOURCE, source, block.len, instance, true, false);
     VARIANT(IP_FILTER, ip_filter, iface, instance, true, true);
+    VARIANT(IP_FILTER, ip_filter, iface, unicast.s6_addr[3], true, true);
     VARIANT(IP_FILTER, ip_filter, address.s6_addr[3], mac.ea[1], true, true);
     VARIANT(MAC_FILTER, mac_filter, iface, iface, true, false);
     VARIANT(MAC_FILTER, mac_filter, mac.ea[0], iface, true, false);
