@@ -27,6 +27,12 @@
 #       UNIT_TESTS += test-wire
 #       test-wire_SRCS := tests/unit/test-wire.c endpoints/common/wire.c
 #
+#   A program that tests run: built as unit tests are, with sanitizers, into
+#   build/san/bin, not run by itself and not installed.
+#
+#       HELPERS += grpc-echo
+#       grpc-echo_SRCS := tests/grpc/grpc-echo.c
+#
 #   A libFuzzer program (it defines LLVMFuzzerTestOneInput), built by clang
 #   into build/fuzz/bin.  "make check" runs it over the seeds and then for
 #   _SECONDS (default: FUZZ_SECONDS).  What it finds goes to build/fuzz.

@@ -139,3 +139,41 @@ fuzz-session_SEEDS := tests/fuzz/seeds/session
 # Clang compares the signs in vlog's macros, too.
 fuzz-session_CFLAGS := -Wno-sign-compare
 fuzz-session_OVS := yes
+
+echo_SRCS := tests/grpc/echo.c controller/core/mem.c
+grpc_session_SRCS := controller/api/grpc-call.c \
+	controller/api/grpc-message.c controller/api/grpc-session.c \
+	controller/api/grpc-status.c
+
+UNIT_TESTS += test-grpc
+test-grpc_SRCS := tests/unit/test-grpc.c controller/api/grpc-message.c \
+	controller/api/grpc-status.c controller/core/mem.c
+test-grpc_PROTOS := tests/grpc/echo.proto
+test-grpc_PKGS := $(grpc_PKGS)
+
+UNIT_TESTS += test-grpc-session
+test-grpc-session_SRCS := tests/unit/test-grpc-session.c \
+	tests/unit/h2-peer.c $(echo_SRCS) $(grpc_session_SRCS)
+test-grpc-session_PROTOS := tests/grpc/echo.proto
+test-grpc-session_PKGS := $(grpc_PKGS)
+
+FUZZERS += fuzz-grpc
+fuzz-grpc_SRCS := tests/fuzz/fuzz-grpc.c $(echo_SRCS) $(grpc_session_SRCS)
+fuzz-grpc_SEEDS := tests/fuzz/seeds/grpc
+fuzz-grpc_PROTOS := tests/grpc/echo.proto
+fuzz-grpc_PKGS := $(grpc_PKGS)
+
+# gRPC with a foreign implementation.
+HELPERS += grpc-echo
+grpc-echo_SRCS := tests/grpc/grpc-echo.c $(echo_SRCS) $(grpc_server_SRCS) \
+	controller/core/addr.c controller/log.c \
+	controller/target/ovs/address.c controller/target/ovs/listener.c
+grpc-echo_PROTOS := tests/grpc/echo.proto
+grpc-echo_PKGS := $(grpc_PKGS)
+grpc-echo_OVS := yes
+
+CHECK_SUITES += grpc
+grpc_CMD := $(PYTEST) tests/integration/test_grpc.py
+grpc_FORMAT := pytest
+grpc_TIMEOUT := 300
+grpc_DEPS := build/san/bin/grpc-echo build/bin/evlbctl

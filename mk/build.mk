@@ -69,6 +69,8 @@ $(foreach p,$(UNIT_TESTS),$(eval \
 	$(call program_rules,$(p),build/plain/$(p),build/obj,test)))
 $(foreach p,$(UNIT_TESTS),$(eval \
 	$(call program_rules,$(p),build/san/bin/$(p),build/san/obj,san)))
+$(foreach p,$(HELPERS),$(eval \
+	$(call program_rules,$(p),build/san/bin/$(p),build/san/obj,san)))
 $(foreach p,$(FUZZERS),$(eval \
 	$(call program_rules,$(p),build/fuzz/bin/$(p),build/fuzz/obj,fuzz)))
 $(eval $(call object_rule,build/obj,plain))
@@ -92,7 +94,7 @@ $(ALL_OBJS): | $(PROTO_HEADERS)
 # Formatting and static checks look at every C file that a fragment lists,
 # and at the headers beside them.
 C_SRCS := $(filter-out build/%,$(sort $(foreach p,$(PROGRAMS) $(UNIT_TESTS) \
-	$(FUZZERS),$($(p)_SRCS))))
+	$(HELPERS) $(FUZZERS),$($(p)_SRCS))))
 C_FILES := $(sort $(C_SRCS) $(LINT_C) \
 	$(wildcard $(addsuffix *.h,$(sort $(dir $(C_SRCS) $(LINT_C))))))
 TIDY_OBJS := $(patsubst %.c,build/tidy/%.ok,$(C_SRCS))
@@ -103,9 +105,9 @@ format: | $(DEPS_STAMP)
 
 tidy: $(TIDY_OBJS)
 
-$(foreach p,$(PROGRAMS) $(UNIT_TESTS) $(FUZZERS),$(eval \
+$(foreach p,$(PROGRAMS) $(UNIT_TESTS) $(HELPERS) $(FUZZERS),$(eval \
 	$(patsubst %.c,build/tidy/%.ok,$($(p)_SRCS)): USERS += $(p)))
-$(foreach p,$(PROGRAMS) $(UNIT_TESTS) $(FUZZERS),$(if $($(p)_OVS),$(eval \
+$(foreach p,$(PROGRAMS) $(UNIT_TESTS) $(HELPERS) $(FUZZERS),$(if $($(p)_OVS),$(eval \
 	$(patsubst %.c,build/tidy/%.ok,$($(p)_SRCS)): | $(OVS_STAMP))))
 
 build/tidy/%.ok: %.c $(filter %.h,$(C_FILES)) .clang-tidy $(BUILD_FILES) \

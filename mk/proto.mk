@@ -4,7 +4,7 @@
 # below build/gen, and is part of PROGRAM.  Sources include the header by the
 # .proto's path from the top: "controller/api/admin.pb-c.h".
 
-proto_users := $(PROGRAMS) $(UNIT_TESTS) $(FUZZERS)
+proto_users := $(PROGRAMS) $(UNIT_TESTS) $(HELPERS) $(FUZZERS)
 PROTOS := $(sort $(foreach p,$(proto_users),$($(p)_PROTOS)))
 PROTO_HEADERS := $(patsubst %.proto,build/gen/%.pb-c.h,$(PROTOS))
 

@@ -2,6 +2,7 @@
 
 #include "controller/api/grpc-call.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,14 +203,11 @@ grpc_call_get_unsent(const struct grpc_call *call)
 static void
 submit_trailer__(struct grpc_call *call)
 {
-    char code[4];
-    nghttp2_nv nvs[] = {
-        NV("grpc-status", code),
+    const nghttp2_nv nvs[] = {
+        NV("grpc-status", call->code),
         NV("grpc-message", call->message),
     };
 
-    snprintf(code, sizeof code, "%d", (int) call->status);
-    nvs[0].valuelen = strlen(code);
     nghttp2_submit_trailer(call->session->h2, call->stream, nvs,
                            *call->message ? 2 : 1);
 }
@@ -270,30 +268,21 @@ push__(struct grpc_call *call)
 static void
 submit_headers__(struct grpc_call *call, const nghttp2_nv *nvs, size_t n)
 {
-    nghttp2_session *h2 = call->session->h2;
-
     call->replying = true;
-    nghttp2_submit_response(h2, call->stream, nvs, n, NULL);
-    if (!call->whole) {
-        nghttp2_submit_rst_stream(h2, NGHTTP2_FLAG_NONE, call->stream,
-                                  NGHTTP2_NO_ERROR);
-    }
+    nghttp2_submit_response(call->session->h2, call->stream, nvs, n, NULL);
     call->session->wake(call->session->aux);
 }
 
 static void
 submit_status__(struct grpc_call *call)
 {
-    char code[4];
-    nghttp2_nv nvs[] = {
+    const nghttp2_nv nvs[] = {
         NV(":status", "200"),
         NV("content-type", "application/grpc+proto"),
-        NV("grpc-status", code),
+        NV("grpc-status", call->code),
         NV("grpc-message", call->message),
     };
 
-    snprintf(code, sizeof code, "%d", (int) call->status);
-    nvs[2].valuelen = strlen(code);
     submit_headers__(call, nvs, *call->message ? 4 : 3);
 }
 
@@ -310,7 +299,7 @@ static void
 end__(struct grpc_call *call, enum grpc_status status, const char *message)
 {
     set_finished__(call);
-    call->status = status;
+    snprintf(call->code, sizeof call->code, "%d", (int) status);
     call->message = grpc_text_encode(message ? message : "");
     if (call->replying) {
         push__(call);

@@ -66,10 +66,10 @@ struct grpc_call {
     struct evbuffer *output;
     bool replying;          /* Are the reply's headers submitted? */
     bool deferred;          /* Does nghttp2 wait for more of 'output'? */
-    bool finished;          /* Are 'status' and 'message' final? */
+    bool finished;          /* Are 'code' and 'message' final? */
     int64_t reply_deadline; /* Until the peer has read all, if finished. */
-    enum grpc_status status;
-    char *message; /* Encoded, or NULL. */
+    char code[12];          /* The status, as a number. */
+    char *message;          /* Encoded, or NULL. */
 };
 
 LIST_HEAD(grpc_calls, grpc_call);

@@ -319,6 +319,22 @@ frame_cb__(nghttp2_session *h2, const nghttp2_frame *frame, void *session_)
     return 0;
 }
 
+/* Once a call is answered, the rest of its request is not wanted. */
+static int
+frame_sent_cb__(nghttp2_session *h2, const nghttp2_frame *frame,
+                void *session_)
+{
+    const struct grpc_call *call = find_call__(h2, frame->hd.stream_id);
+
+    (void) session_;
+    if (call && !call->whole && frame->hd.type == NGHTTP2_HEADERS
+        && frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
+        nghttp2_submit_rst_stream(h2, NGHTTP2_FLAG_NONE, call->stream,
+                                  NGHTTP2_NO_ERROR);
+    }
+    return 0;
+}
+
 static int
 stream_close_cb__(nghttp2_session *h2, int32_t stream, uint32_t code,
                   void *session_)
@@ -357,6 +373,8 @@ create_h2__(struct grpc_session *session)
                                                               data_cb__);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks,
                                                          frame_cb__);
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks,
+                                                         frame_sent_cb__);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks,
                                                            stream_close_cb__);
     nghttp2_option_set_no_closed_streams(option, 1);

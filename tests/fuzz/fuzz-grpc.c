@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A gRPC session with a hostile peer.
+ *
+ * The input is what the peer sends, behind the preface and empty settings; a
+ * byte 0xfe ahead of a piece of 256 bytes lets a second pass before it. */
+
+#include <stdint.h>
+#include <string.h>
+
+#include "controller/api/grpc-session.h"
+#include "tests/grpc/echo.h"
+
+#define PIECE 256
+
+int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
+
+static void
+wake_cb(void *aux)
+{
+    (void) aux;
+}
+
+static void
+drain(struct grpc_session *session)
+{
+    const uint8_t *data;
+    size_t n;
+
+    do {
+        n = grpc_session_send(session, &data);
+    } while (n);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+                                  "\0\0\0\4\0\0\0\0";
+    struct grpc_session *session;
+    struct echo echo;
+    int64_t now = 0;
+
+    echo_init(&echo, NULL);
+    session = grpc_session_create(&echo.services, "fuzzer", wake_cb, NULL, 0);
+    grpc_session_receive(session, (const uint8_t *) preface, sizeof preface,
+                         now);
+    while (size) {
+        size_t n = size < PIECE ? size : PIECE;
+
+        if (*data == 0xfe) {
+            now += 1000;
+            grpc_session_run(session, now);
+        }
+        grpc_session_receive(session, data, n, now);
+        drain(session);
+        data += n;
+        size -= n;
+    }
+    grpc_session_end_input(session, now);
+    drain(session);
+    grpc_session_destroy(session);
+    echo_destroy(&echo);
+    return 0;
+}
