@@ -145,7 +145,7 @@ test_bad_requests(void **state)
 {
     static const struct {
         const char *path;
-        const uint8_t data[8];
+        const uint8_t data[16];
         size_t n;
         uint64_t status;
         const char *message;
