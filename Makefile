@@ -56,6 +56,7 @@
 #       CONFIGS += configs/demo.conf              # $(sysconfdir)/evlb
 #       MANS += endpoints/evlb-send.1             # $(mandir)/man1
 #       UNITS += controller/evlbd.service         # $(unitdir)
+#       COMPLETIONS += build/completion/evlbctl   # $(completiondir)
 #       WIRESHARK += wireshark/evlb.lua           # $(wiresharkdir)
 #
 #   Sources outside the fragments' own lists that lint must look at (headers

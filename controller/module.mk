@@ -60,6 +60,21 @@ evlbctl_SRCS := controller/ctl/evlbctl.c controller/ctl/call.c \
 	lib/pb-json.c $(grpc_client_SRCS)
 evlbctl_PROTOS := controller/api/admin.proto
 evlbctl_PKGS := $(grpc_PKGS)
+MANS += build/man/evlbctl.8
+COMPLETIONS += build/completion/evlbctl
+
+CHECK_SUITES += evlbctl
+evlbctl_CMD := $(PYTEST) tests/integration/test_evlbctl.py
+evlbctl_FORMAT := pytest
+evlbctl_TIMEOUT := 120
+evlbctl_DEPS := build/bin/evlbd build/bin/evlbctl build/man/evlbctl.8 \
+	build/completion/evlbctl
+
+CHECK_SUITES += evlbctl-switch
+evlbctl-switch_CMD := tests/integration/in-lab \
+	tests/integration/evlbctl_switch.py
+evlbctl-switch_FORMAT := pytest
+evlbctl-switch_TIMEOUT := 180
 UNITS += build/evlbd.service
 
 CHECK_SUITES += service

@@ -6,6 +6,7 @@ prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 sbindir ?= $(prefix)/sbin
 mandir ?= $(prefix)/share/man
+completiondir ?= $(prefix)/share/bash-completion/completions
 docdir ?= $(prefix)/share/doc/evlb
 sysconfdir ?= $(prefix)/etc
 unitdir ?= $(prefix)/lib/systemd/system

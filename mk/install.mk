@@ -26,13 +26,24 @@ build/evlbd.service: controller/evlbd.service.in FORCE
 	@sed -e 's,@sbindir@,$(sbindir),g' -e 's,@sysconfdir@,$(sysconfdir),g' \
 		$< >$@
 
+# What evlbctl's table of commands says.
+build/man/evlbctl.8: man/evlbctl.8.in build/bin/evlbctl
+	@mkdir -p $(@D)
+	@build/bin/evlbctl help man >$@.commands
+	@sed -e '/^@COMMANDS@$$/{' -e 'r $@.commands' -e 'd' -e '}' $< >$@
+
+build/completion/evlbctl: build/bin/evlbctl
+	@mkdir -p $(@D)
+	@$< completion bash >$@
+
 .PHONY: install
-install: programs $(UNITS)
+install: programs $(UNITS) $(MANS) $(COMPLETIONS)
 	$(call install_files,755,$(bindir),$(addprefix build/bin/,$(bin_programs)))
 	$(call install_files,755,$(sbindir),$(addprefix build/bin/,$(sbin_programs)))
 	$(call install_files,644,$(sysconfdir)/evlb,$(CONFIGS))
 	$(call install_files,644,$(unitdir),$(UNITS))
 	$(call install_files,644,$(wiresharkdir),$(WIRESHARK))
+	$(call install_files,644,$(completiondir),$(COMPLETIONS))
 	$(foreach s,$(man_sections),$(call install_man,$(s)))
 	$(call install_files,644,$(docdir),README.md LICENSE)
 

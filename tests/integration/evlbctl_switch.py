@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""evlbctl, evlbd and the real switch: what an operator changes stands in the
+switch, and packets go by it.  Run by in-lab."""
+
+import json
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+import lab
+
+EVLBCTL = os.path.join(lab.BIN, "evlbctl")
+
+CONFIG = """
+bridges = ( { name = "br0"; datapath_id = "0000000000000042"; } );
+interfaces = ( { name = "data"; mac = "02:65:76:6c:62:01"; } );
+instances = (
+    { name = "demo"; id = 3; addresses = [ "10.42.0.1" ];
+      sources = [ "10.42.0.11" ];
+      members = (
+          { id = 1; ip = "10.42.0.101"; mac = "02:65:76:6c:01:01";
+            base = 20000; egress = "cn1"; } );
+      epochs = ( { from = 0; members = ( { id = 1; } ); } ); }
+);
+"""
+
+
+class World:
+    """A switch with evlbd, one source, two compute nodes."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.switch = lab.Switch(directory, "br0", "0000000000000042")
+        self.daq = lab.Host("daq1", "02:65:76:6c:00:01", ["10.42.0.11/24"])
+        self.nodes = [lab.Host("cn%d" % i, "02:65:76:6c:01:%02x" % i,
+                               ["10.42.0.%d/24" % (100 + i)])
+                      for i in (1, 2)]
+        for host in [self.daq] + self.nodes:
+            self.switch.add_port(host.name)
+        self.controller = lab.Controller(directory, CONFIG)
+        self.switch.set_controller("tcp:127.0.0.1:6653")
+        self.controller.wait_for_epoch("demo", 1)
+
+    def ctl(self, *args):
+        """Runs evlbctl; returns its exit code and what it printed."""
+        result = subprocess.run([EVLBCTL, *args], capture_output=True,
+                                text=True, check=False, timeout=60)
+        return result.returncode, result.stdout, result.stderr
+
+    def ok(self, *args):
+        """Runs evlbctl, which must succeed; returns what it printed."""
+        code, out, err = self.ctl(*args)
+        assert (code, err) == (0, ""), err
+        return out
+
+    def json(self, *args):
+        """Runs evlbctl with --json; returns what it printed."""
+        return json.loads(self.ok(*args, "--json"))
+
+    def groups(self):
+        """Returns the ids of the switch's groups."""
+        return sorted(int(g) for g in re.findall(
+            r"group_id=(\d+)", self.switch.ofctl("dump-groups")))
+
+    def flows(self):
+        """Returns the switch's flows without what they count."""
+        return sorted(re.sub(r"(duration|n_packets|n_bytes)=[^,]*,", "", line)
+                      for line in
+                      self.switch.ofctl("dump-flows").splitlines()[1:])
+
+    def send(self, tick, node):
+        """Sends an event of one packet; returns whether 'node' gets it."""
+        name = "%d.%d" % (tick, node)
+        ready = os.path.join(self.directory, name + ".ready")
+        log = os.path.join(self.directory, name + ".log")
+        receiver = self.nodes[node - 1].start(name, [
+            os.path.join(lab.BIN, "evlb-recv"), "--listen",
+            "10.42.0.%d" % (100 + node), "--port", "20000", "--ports", "1",
+            "--ready-file", ready, "--log", log, "--quiet"], self.directory)
+        lab.wait_for("evlb-recv", lambda: os.path.exists(ready))
+        self.daq.run(os.path.join(lab.BIN, "evlb-send"), "--dest",
+                     "10.42.0.1", "--port", "16384", "--events", "1",
+                     "--event-size", "100", "--tick-start", str(tick),
+                     "--quiet")
+
+        time.sleep(0.5)
+        receiver.stop()
+        with open(log, encoding="utf-8") as lines:
+            return sum(1 for _ in lines) > 1
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Builds the world, once."""
+    return World(str(tmp_path_factory.mktemp("world")))
+
+
+def test_life_of_a_member(world):
+    """Added, given events, drained, removed."""
+    assert len(world.groups()) == 1
+    assert world.ok("lb", "add", "demo", "id=2", "ip=10.42.0.102",
+                    "mac=02:65:76:6c:01:02", "base=20000",
+                    "egress=cn2") == "demo: done\n"
+
+    reply = world.json("lb", "set", "demo", "--at-event", "100000", "--force",
+                       "2=1")
+    assert (reply["epoch"], reply["boundary"]) == (2, 100000)
+    assert len(world.groups()) == 2
+    # The answer came after the commit, so packets go by it at once.
+    assert world.send(99999, 1)
+    assert world.send(100000, 2)
+
+    world.ok("lb", "set", "demo", "--at-event", "200000", "--force",
+             "1=1", "2=3")
+    epoch = world.json("epochs", "demo")["epochs"][2]
+    assert [(m["member"], m["slots"]) for m in epoch["members"]] == [
+        (1, 128), (2, 384)]
+    reply = world.json("lb", "drain", "demo", "2", "--at-event", "300000",
+                       "--force")
+    assert (reply["epoch"], reply["boundary"]) == (4, 300000)
+    assert world.send(300000, 1)
+
+    # Connected epochs still name it.
+    code, _, err = world.ctl("lb", "remove", "demo", "2")
+    assert code == 1 and "2" in err
+    assert len(world.groups()) == 4
+
+
+def test_remove(world):
+    """A member that no epoch names goes, and its rules with it."""
+    before = world.switch.ofctl("dump-flows").count("cookie=")
+    world.ok("lb", "add", "demo", "id=9", "ip=10.42.0.102",
+             "mac=02:65:76:6c:01:02", "base=20001", "egress=cn2")
+    assert world.switch.ofctl("dump-flows").count("cookie=") > before
+    assert world.ok("lb", "remove", "demo", "9") == "demo: done\n"
+    assert world.switch.ofctl("dump-flows").count("cookie=") == before
+
+
+def test_refused(world):
+    """What is refused sends nothing to the switch."""
+    flows, groups = world.flows(), world.groups()
+    for words in (["set", "demo", "--at-event", "5", "--force", "1=1"],
+                  ["set", "demo", "--at-event", "900000", "--force", "7=1"],
+                  ["drain", "demo", "9", "--at-event", "900000", "--force"],
+                  ["remove", "demo", "1"]):
+        assert world.ctl("lb", *words)[0] == 1
+    assert (flows, groups) == (world.flows(), world.groups())
+
+
+def test_reload(world):
+    """A reload keeps what the operator changed."""
+    epochs = world.json("epochs")
+    assert world.ok("reload").endswith(": reloaded\n")
+    assert world.json("epochs") == epochs
