@@ -10,7 +10,8 @@ rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 	controller/rules/rule-diff.c controller/rules/rule-epochs.c \
 	controller/rules/rule-set.c
 
-flows_SRCS := flows/calendar.c flows/cookie.c flows/draft.c flows/entry.c \
+flows_SRCS := flows/calendar.c flows/cookie.c flows/describe.c \
+	flows/describe-rule.c flows/draft.c flows/entry.c \
 	flows/epoch.c flows/flows.c flows/header.c flows/l2.c flows/l3.c \
 	flows/local.c flows/member.c flows/parse.c flows/probe.c flows/readback.c \
 	flows/source.c
@@ -19,7 +20,10 @@ ovs_SRCS := controller/target/ovs/address.c controller/target/ovs/change.c \
 	controller/target/ovs/readback.c controller/target/ovs/server.c \
 	controller/target/ovs/session.c \
 	controller/target/ovs/session-change.c \
-	controller/target/ovs/session-handshake.c
+	controller/target/ovs/session-handshake.c \
+	controller/target/ovs/session-stats.c \
+	controller/target/ovs/snapshot.c \
+	controller/target/ovs/snapshot-decode.c
 config_SRCS := controller/config.c controller/config-admin.c \
 	controller/config-bridge.c \
 	controller/config-instance.c controller/config-log.c \
@@ -119,6 +123,12 @@ test-session_SRCS := tests/unit/test-session.c tests/unit/fake-switch.c \
 	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
 	$(filter-out %/server.c %/address.c %/listener.c,$(ovs_SRCS))
 test-session_OVS := yes
+
+UNIT_TESTS += test-snapshot
+test-snapshot_SRCS := tests/unit/test-snapshot.c tests/unit/fake-switch.c \
+	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
+	$(filter-out %/server.c %/address.c %/listener.c,$(ovs_SRCS))
+test-snapshot_OVS := yes
 
 UNIT_TESTS += test-config
 test-config_SRCS := tests/unit/test-config.c $(config_SRCS) $(core_SRCS) \

@@ -52,8 +52,8 @@ cookie_decode(uint64_t value, struct cookie *cookie)
 }
 
 /* Returns the name of 'verdict', or NULL if there is no such verdict. */
-static const char *
-verdict_to_string__(uint8_t verdict)
+const char *
+verdict_to_string(uint8_t verdict)
 {
     static const struct {
         uint8_t value;
@@ -91,7 +91,7 @@ owner_to_string__(uint16_t owner)
 char *
 cookie_to_string(const struct cookie *cookie)
 {
-    const char *verdict = verdict_to_string__(cookie->verdict);
+    const char *verdict = verdict_to_string(cookie->verdict);
     char *owner = owner_to_string__(cookie->owner);
     char *s;
 

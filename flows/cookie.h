@@ -113,6 +113,7 @@ struct cookie {
 uint64_t cookie_encode(const struct cookie *);
 bool cookie_decode(uint64_t, struct cookie *);
 char *cookie_to_string(const struct cookie *);
+const char *verdict_to_string(uint8_t verdict);
 bool cookie_refers_to_epoch(const struct cookie *, uint16_t instance,
                             uint16_t epoch);
 

@@ -8,7 +8,8 @@
  *
  * which are given the headers that they need to get past the first checks.
  * Behind each one, a second passes.  The session has rules to install and goes
- * through its whole life if the answers are right. */
+ * through its whole life if the answers are right; whenever they are
+ * committed, it reads all that the switch has to tell. */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,7 +23,9 @@
 #include "controller/core/calendar.h"
 #include "controller/core/mem.h"
 #include "controller/rules/rule-set.h"
+#include "controller/target/ovs/session-stats.h"
 #include "controller/target/ovs/session.h"
+#include "controller/target/ovs/snapshot.h"
 
 #define BODY_MAX 8192
 
@@ -68,20 +71,35 @@ identify_cb(void *aux, struct session *session, uint64_t datapath_id,
     return "br0";
 }
 
+static int64_t now;
+
+/* Readers that are not answered yet. */
+static unsigned int n_waiting;
+
+static void
+snapshot_cb(void *aux, const char *error, const struct snapshot *snapshot)
+{
+    (void) aux;
+    if (!error == !snapshot || !n_waiting--) {
+        abort();
+    }
+}
+
 static void
 committed_cb(void *aux, struct session *session, const struct rule_set *set)
 {
-    (void) session;
     if (set != rules) {
         abort();
     }
     ++*(unsigned int *) aux;
+    n_waiting++;
+    session_snapshot(session, SNAPSHOT_ALL, snapshot_cb, NULL, now);
 }
 
 /* Gives 'session' the message at the beginning of the 'size' bytes at 'p'.
  * Returns how many bytes it was. */
 static size_t
-receive(struct session *session, const uint8_t *p, size_t size, int64_t now)
+receive(struct session *session, const uint8_t *p, size_t size)
 {
     static uint64_t buf[(sizeof(struct ofp_header) + BODY_MAX) / 8];
     struct ofp_header *oh = (struct ofp_header *) buf;
@@ -116,11 +134,11 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
     unsigned int n_committed = 0;
     struct session *session;
     struct ofpbuf *msg;
-    int64_t now = 1;
 
+    now = 1;
     session = session_create("peer", &handlers, &n_committed, now);
     while (size >= 4 && !session_get_error(session)) {
-        size_t n = receive(session, p, size, now);
+        size_t n = receive(session, p, size);
 
         p += n;
         size -= n;
@@ -134,5 +152,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
         }
     }
     session_destroy(session);
+    if (n_waiting) {
+        abort();
+    }
     return 0;
 }

@@ -12,12 +12,15 @@
 #include <openvswitch/ofp-errors.h>
 #include <openvswitch/ofp-flow.h>
 #include <openvswitch/ofp-group.h>
+#include <openvswitch/ofp-meter.h>
+#include <openvswitch/ofp-monitor.h>
 #include <openvswitch/ofp-port.h>
 #include <openvswitch/ofp-print.h>
 #include <openvswitch/ofp-switch.h>
 #include <openvswitch/ofp-util.h>
 #include <util.h>
 
+#include "controller/core/calendar.h"
 #include "tests/unit/unit.h"
 
 void
@@ -384,6 +387,128 @@ send_groups(struct fake_switch *sw, const struct ofp_header *request)
 }
 
 static void
+send_group_stats(struct fake_switch *sw, const struct ofp_header *request)
+{
+    struct bucket_counter buckets[CALENDAR_SLOTS_MAX];
+    struct ovs_list replies;
+    struct fake_group *g;
+
+    for (size_t i = 0; i < CALENDAR_SLOTS_MAX; i++) {
+        buckets[i].packet_count = i;
+        buckets[i].byte_count = 100 * i;
+    }
+    ofpmp_init(&replies, request);
+    LIST_FOR_EACH (g, node, &sw->groups) {
+        struct ofputil_group_stats gs = { .group_id = g->id,
+                                          .ref_count = 3,
+                                          .packet_count = 5,
+                                          .byte_count = 500,
+                                          .duration_sec = 2,
+                                          .bucket_stats = buckets };
+        struct ofputil_group_mod gm;
+
+        assert_int_equal(ofputil_decode_group_mod(g->mod->data, &gm), 0);
+        gs.n_buckets = (uint32_t) ovs_list_size(&gm.buckets);
+        ofputil_uninit_group_mod(&gm);
+        ofputil_append_group_stats(&replies, &gs);
+    }
+    reply_all(sw, &replies);
+}
+
+static void
+send_meters(struct fake_switch *sw, const struct ofp_header *request)
+{
+    struct ofputil_meter_band_stats bands[] = { { 1, 10 }, { 2, 20 } };
+    const struct ofputil_meter_stats ms = { .meter_id = 9,
+                                            .flow_count = 4,
+                                            .packet_in_count = 30,
+                                            .byte_in_count = 3000,
+                                            .n_bands = 2,
+                                            .bands = bands };
+    struct ovs_list replies;
+
+    ofpmp_init(&replies, request);
+    ofputil_append_meter_stats(&replies, &ms);
+    reply_all(sw, &replies);
+}
+
+static void
+send_port_stats(struct fake_switch *sw, const struct ofp_header *request)
+{
+    struct ovs_list replies;
+
+    ofpmp_init(&replies, request);
+    for (size_t i = ARRAY_SIZE(sw->ports); i-- > 0;) {
+        struct ofputil_port_stats ps = { .port_no =
+                                             u16_to_ofp((uint16_t) (i + 1)),
+                                         .duration_sec = 3 };
+
+        memset(&ps.stats, 0xff, sizeof ps.stats);
+        ps.stats.rx_packets = 10 * i + 1;
+        ps.stats.tx_bytes = 10 * i + 2;
+        if (sw->ports[i]) {
+            ofputil_append_port_stat(&replies, &ps);
+        }
+    }
+    reply_all(sw, &replies);
+}
+
+/* Answers requests for statistics, as it is told to.  Returns false if 'oh' is
+ * none. */
+static bool
+receive_stats_request(struct fake_switch *sw, enum ofptype type,
+                      const struct ofp_header *oh)
+{
+    sw->n_flow_requests += type == OFPTYPE_FLOW_STATS_REQUEST;
+    if (sw->refuse_stats
+        && !strcmp(ofptype_get_name(type), sw->refuse_stats)) {
+        reply(sw, ofperr_encode_reply(OFPERR_OFPBRC_BAD_STAT, oh));
+    } else if (sw->silent && ofpmsg_is_stat_request(oh)) {
+        return true;
+    } else if (type == OFPTYPE_FLOW_STATS_REQUEST) {
+        send_flows(sw, oh);
+    } else if (type == OFPTYPE_GROUP_DESC_STATS_REQUEST) {
+        send_groups(sw, oh);
+    } else if (type == OFPTYPE_GROUP_STATS_REQUEST) {
+        send_group_stats(sw, oh);
+    } else if (type == OFPTYPE_METER_STATS_REQUEST) {
+        send_meters(sw, oh);
+    } else if (type == OFPTYPE_PORT_STATS_REQUEST) {
+        send_port_stats(sw, oh);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Tells that the first flow with 'cookie' is deleted, which had counted
+ * 'packets' in 'seconds', and deletes it. */
+void
+fake_switch_flow_removed(struct fake_switch *sw, uint64_t cookie,
+                         uint64_t packets, uint32_t seconds)
+{
+    struct fake_flow *f;
+
+    LIST_FOR_EACH (f, node, &sw->flows) {
+        if (f->cookie == cookie) {
+            struct ofputil_flow_removed fr = { .cookie = htonll(cookie),
+                                               .priority = f->priority,
+                                               .reason = OFPRR_DELETE,
+                                               .table_id = f->table,
+                                               .duration_sec = seconds,
+                                               .packet_count = packets,
+                                               .byte_count = 100 * packets };
+
+            minimatch_expand(&f->match, &fr.match);
+            reply(sw, ofputil_encode_flow_removed(&fr, OFPUTIL_P_OF15_OXM));
+            free_flow(f);
+            return;
+        }
+    }
+    fail_msg("no flow with cookie %016" PRIx64, cookie);
+}
+
+static void
 send_features(struct fake_switch *sw, const struct ofp_header *request)
 {
     struct ofputil_switch_features features = { .datapath_id = sw->datapath_id,
@@ -417,14 +542,12 @@ fake_switch_receive(struct fake_switch *sw, const struct ofp_header *oh)
     enum ofptype type;
 
     assert_int_equal(ofptype_decode(&type, oh), 0);
-    if (type == OFPTYPE_FEATURES_REQUEST) {
+    if (receive_stats_request(sw, type, oh)) {
+        return;
+    } else if (type == OFPTYPE_FEATURES_REQUEST) {
         send_features(sw, oh);
     } else if (type == OFPTYPE_PORT_DESC_STATS_REQUEST) {
         send_ports(sw, oh);
-    } else if (type == OFPTYPE_FLOW_STATS_REQUEST) {
-        send_flows(sw, oh);
-    } else if (type == OFPTYPE_GROUP_DESC_STATS_REQUEST) {
-        send_groups(sw, oh);
     } else if (type == OFPTYPE_BUNDLE_CONTROL) {
         receive_bundle_control(sw, oh);
     } else if (type == OFPTYPE_BUNDLE_ADD_MESSAGE) {

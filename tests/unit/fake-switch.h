@@ -53,6 +53,11 @@ struct fake_switch {
     /* Refuse the message of this number in the next bundle, from 0. */
     int refuse_add;
     bool refuse_commit;
+
+    /* What it does with requests for statistics. */
+    size_t n_flow_requests;   /* How many there were for those of flows. */
+    bool silent;              /* Answer none. */
+    const char *refuse_stats; /* Refuse those of this type, by its name. */
 };
 
 void fake_switch_init(struct fake_switch *);
@@ -62,6 +67,8 @@ void fake_switch_receive(struct fake_switch *, const struct ofp_header *);
 void
 fake_switch_port_status(struct fake_switch *, size_t index, const char *name);
 void fake_switch_add_flow(struct fake_switch *, const char *flow);
+void fake_switch_flow_removed(struct fake_switch *, uint64_t cookie,
+                              uint64_t packets, uint32_t seconds);
 size_t fake_switch_count_flows(const struct fake_switch *);
 size_t fake_switch_count_groups(const struct fake_switch *);
 char *fake_switch_dump(const struct fake_switch *);

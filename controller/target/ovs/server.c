@@ -19,6 +19,7 @@
 #include "controller/core/mem.h"
 #include "controller/rules/rule-set.h"
 #include "controller/target/ovs/listener.h"
+#include "controller/target/ovs/session-stats.h"
 #include "controller/target/ovs/session.h"
 
 VLOG_DEFINE_THIS_MODULE(evlb_server);
@@ -37,6 +38,7 @@ struct ovs_switch {
     char *name;
     const struct rule_set *rules;  /* What it should hold. */
     struct connection *connection; /* Or NULL. */
+    unsigned int life; /* How often it held nothing when it connected. */
 };
 
 struct connection {
@@ -53,6 +55,8 @@ struct ovs_server {
     struct event_base *base;
     ovs_server_committed_cb *committed;
     void *aux;
+    ovs_server_removed_cb *removed; /* Or NULL. */
+    void *removed_aux;
     struct ovs_list listeners;
     struct ovs_list connections;
     size_t n_connections;
@@ -284,9 +288,33 @@ committed__(void *c_, struct session *session, const struct rule_set *rules)
     c->server->committed(c->server->aux, c->sw->datapath_id, rules);
 }
 
+static unsigned int
+found__(void *c_, struct session *session, size_t n)
+{
+    struct connection *c = c_;
+
+    (void) session;
+    c->sw->life += !n;
+    return c->sw->life;
+}
+
+static void
+removed__(void *c_, struct session *session, const struct snapshot_flow *flow,
+          int64_t now)
+{
+    struct connection *c = c_;
+
+    (void) session;
+    if (c->server->removed && c->sw) {
+        c->server->removed(c->server->removed_aux, c->sw->datapath_id,
+                           c->sw->life, flow, now);
+    }
+}
+
 static void
 accept__(void *server_, int fd, const char *peer)
 {
+    static const struct session_observer observer = { found__, removed__ };
     static const struct session_handlers handlers = { identify__,
                                                       committed__ };
     struct ovs_server *server = server_;
@@ -305,6 +333,7 @@ accept__(void *server_, int fd, const char *peer)
     c->bev = bufferevent_socket_new(server->base, fd, BEV_OPT_CLOSE_ON_FREE);
     c->timer = evtimer_new(server->base, timer_cb__, c);
     c->session = session_create(peer, &handlers, c, now_ms__());
+    session_set_observer(c->session, &observer, c);
     ovs_list_push_back(&server->connections, &c->node);
     server->n_connections++;
     VLOG_INFO("%s: connected", peer);
@@ -415,6 +444,36 @@ ovs_server_is_connected(const struct ovs_server *server, uint64_t datapath_id)
     const struct ovs_switch *sw = find_switch__(server, datapath_id);
 
     return sw && sw->connection;
+}
+
+/* Has 'cb' called with 'parts' (SNAPSHOT_*) of what stands in the switch
+ * 'datapath_id'. */
+void
+ovs_server_snapshot(struct ovs_server *server, uint64_t datapath_id,
+                    unsigned int parts, ovs_server_snapshot_cb *cb, void *aux)
+{
+    struct ovs_switch *sw = find_switch__(server, datapath_id);
+    char *error;
+
+    if (sw && sw->connection) {
+        session_snapshot(sw->connection->session, parts, cb, aux, now_ms__());
+        set_timer__(sw->connection, 0);
+        return;
+    }
+    error = (sw ? mem_printf("%s: is not connected", sw->name)
+                : mem_printf("datapath id %016" PRIx64 " is not configured",
+                             datapath_id));
+    cb(aux, error, NULL);
+    free(error);
+}
+
+/* Has 'cb' called when a switch deletes a flow of ours. */
+void
+ovs_server_set_removed_cb(struct ovs_server *server, ovs_server_removed_cb *cb,
+                          void *aux)
+{
+    server->removed = cb;
+    server->removed_aux = aux;
 }
 
 /* Lets the switch 'datapath_id' go.  It keeps what it holds. */

@@ -16,6 +16,8 @@
 struct event_base;
 struct ovs_server;
 struct rule_set;
+struct snapshot;
+struct snapshot_flow;
 
 /* Connections at a time, those of strangers included. */
 #define OVS_SERVER_MAX_CONNECTIONS 64
@@ -36,5 +38,22 @@ void ovs_server_set_rules(struct ovs_server *, uint64_t datapath_id,
 bool ovs_server_is_connected(const struct ovs_server *, uint64_t datapath_id);
 void ovs_server_remove(struct ovs_server *, uint64_t datapath_id);
 size_t ovs_server_count_connected(const struct ovs_server *);
+
+/* Reading what stands in a switch: see session-stats.h.  'snapshot' is NULL if
+ * there is an 'error'.  The callback may be called before ovs_server_snapshot()
+ * returns. */
+typedef void
+ovs_server_snapshot_cb(void *aux, const char *error, const struct snapshot *);
+void
+ovs_server_snapshot(struct ovs_server *, uint64_t datapath_id,
+                    unsigned int parts, ovs_server_snapshot_cb *, void *aux);
+
+/* Called when the switch 'datapath_id' in its 'life' has deleted a flow of
+ * ours, at the time 'now_ms' (CLOCK_MONOTONIC). */
+typedef void
+ovs_server_removed_cb(void *aux, uint64_t datapath_id, unsigned int life,
+                      const struct snapshot_flow *, int64_t now_ms);
+void ovs_server_set_removed_cb(struct ovs_server *, ovs_server_removed_cb *,
+                               void *aux);
 
 #endif /* server.h */

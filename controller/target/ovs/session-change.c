@@ -155,6 +155,10 @@ session_receive_error__(struct session *s, const struct ofp_header *oh)
     }
     ofpbuf_uninit(&payload);
 
+    if (session_stats_receive_error__(s, xid, ofperr)) {
+        return;
+    }
+
     what = s->change ? change_explain_xid(s->change, xid) : NULL;
     if (what) {
         VLOG_ERR("%s: refused the %s: %s", s->name, what,

@@ -70,6 +70,7 @@ session_receive_features__(struct session *s, struct ofpbuf *msg)
         session_fail__(s, mem_strdup("sent malformed features"));
         return;
     }
+    s->datapath_id = features.datapath_id;
     name = s->handlers->identify(s->aux, s, features.datapath_id, &error);
     if (!name) {
         session_fail__(s, error);
@@ -178,6 +179,7 @@ session_receive_flows__(struct session *s, struct ofpbuf *msg, bool more)
         session_fail__(s, mem_strdup("sent a malformed list of flows"));
     } else if (!more) {
         readback_seal(s->readback);
+        session_stats_found__(s, s->readback->flows.n);
         VLOG_INFO("%s: has %zu ports, and %zu flows and groups of ours",
                   s->name, s->ports.n, s->readback->flows.n);
         s->state = SESSION_READY;

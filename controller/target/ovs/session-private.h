@@ -7,7 +7,8 @@
  *
  *     session.c             life, time, dispatching of messages
  *     session-handshake.c   hello to READY: what the switch is and holds
- *     session-change.c      READY, STAGING, COMMITTING: what it should hold */
+ *     session-change.c      READY, STAGING, COMMITTING: what it should hold
+ *     session-stats.c       beside these: what it holds, on demand */
 
 #include "controller/target/ovs/session.h"
 
@@ -15,6 +16,7 @@
 
 #include <config.h>
 #include <openvswitch/list.h>
+#include <openvswitch/ofp-errors.h>
 #include <openvswitch/ofp-msgs.h>
 #include <openvswitch/ofpbuf.h>
 
@@ -22,6 +24,7 @@
 
 struct change;
 struct readback;
+struct session_stats;
 
 struct session {
     char *name; /* The peer's, then the switch's, too. */
@@ -52,6 +55,9 @@ struct session {
     const struct rule_set *change_rules; /* 'rules' that it is for. */
     bool refused; /* Did the switch refuse part of it? */
     int64_t change_started;
+
+    uint64_t datapath_id;        /* Once the features are there. */
+    struct session_stats *stats; /* Of session-stats.c. */
 };
 
 /* session.c */
@@ -73,5 +79,18 @@ void session_sync__(struct session *);
 void session_finish_staging__(struct session *);
 void session_complete_change__(struct session *);
 void session_receive_error__(struct session *, const struct ofp_header *);
+
+/* session-stats.c */
+struct session_stats *session_stats_create__(void);
+void session_stats_destroy__(struct session_stats *, const char *name,
+                             const char *reason);
+void session_stats_found__(struct session *, size_t n);
+void session_stats_run__(struct session *);
+int64_t session_stats_wakeup__(const struct session_stats *);
+bool session_stats_receive__(struct session *, const struct ofp_header *);
+bool
+session_stats_receive_error__(struct session *, uint32_t xid, enum ofperr);
+void
+session_stats_receive_removed__(struct session *, const struct ofp_header *);
 
 #endif /* session-private.h */

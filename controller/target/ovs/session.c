@@ -84,6 +84,7 @@ session_create(const char *peer, const struct session_handlers *handlers,
     s->now = s->created = s->last_received = s->last_probe = now;
     s->retry = INT64_MAX;
     ovs_ports_init(&s->ports);
+    s->stats = session_stats_create__();
     session_request__(s, ofputil_encode_hello(1u << OFP15_VERSION));
     return s;
 }
@@ -93,6 +94,7 @@ void
 session_destroy(struct session *s)
 {
     if (s) {
+        session_stats_destroy__(s->stats, s->name, s->error);
         ofpbuf_list_delete(&s->requests);
         ovs_ports_destroy(&s->ports);
         rule_set_unref(s->rules);
@@ -234,7 +236,9 @@ session_dispatch__(struct session *s, enum ofptype type,
         session_receive_port_status__(s, oh);
     } else if (type == OFPTYPE_BUNDLE_CONTROL) {
         session_receive_bundle__(s, oh);
-    } else if (type != OFPTYPE_ECHO_REPLY
+    } else if (type == OFPTYPE_FLOW_REMOVED) {
+        session_stats_receive_removed__(s, oh);
+    } else if (type != OFPTYPE_ECHO_REPLY && !session_stats_receive__(s, oh)
                && !session_receive_reply__(s, type, oh)) {
         VLOG_DBG("%s: ignored %s while %s", s->name, ofptype_get_name(type),
                  session_state_to_string(s->state));
@@ -268,6 +272,7 @@ session_receive(struct session *s, const struct ofp_header *oh, int64_t now)
     } else {
         session_reply__(s, ofperr_encode_reply(error, oh));
     }
+    session_stats_run__(s);
 }
 
 /* Does what time calls for. */
@@ -294,6 +299,7 @@ session_run(struct session *s, int64_t now)
         s->dirty = true;
         session_sync__(s);
     }
+    session_stats_run__(s);
 }
 
 static int64_t
@@ -313,5 +319,6 @@ session_wakeup(const struct session *s)
     if (s->state < SESSION_READY) {
         wakeup = min__(wakeup, s->created + SESSION_HANDSHAKE_MS);
     }
+    wakeup = min__(wakeup, session_stats_wakeup__(s->stats));
     return min__(wakeup, s->retry);
 }
