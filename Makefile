@@ -53,7 +53,8 @@
 #
 #   Files that "make install" installs:
 #
-#       CONFIGS += configs/demo.conf              # $(sysconfdir)/evlb
+#       CONFIGS += configs/evlb.conf              # $(sysconfdir)/evlb
+#       EXAMPLES += configs/demo.conf             # $(docdir)/examples
 #       MANS += endpoints/evlb-send.1             # $(mandir)/man1
 #       UNITS += controller/evlbd.service         # $(unitdir)
 #       COMPLETIONS += build/completion/evlbctl   # $(completiondir)

@@ -86,7 +86,8 @@ service_CMD := $(PYTEST) tests/integration/test_service.py
 service_FORMAT := pytest
 service_TIMEOUT := 120
 service_DEPS := build/bin/evlbd build/evlbd.service
-CONFIGS += configs/demo.conf
+CONFIGS += configs/evlb.conf
+EXAMPLES += configs/demo.conf
 
 UNIT_TESTS += test-prefix
 test-prefix_SRCS := tests/unit/test-prefix.c controller/core/prefix.c

@@ -18,7 +18,7 @@ account_FORMAT := pytest
 account_TIMEOUT := 120
 account_DEPS := $(DEPS_STAMP)
 
-CONFIGS += configs/mininet.conf
+EXAMPLES += configs/mininet.conf
 CHECK_SUITES += mininet
 mininet_CMD := $(PYTEST) tests/integration/test_mininet.py
 mininet_FORMAT := pytest

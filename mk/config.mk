@@ -17,7 +17,8 @@ FUZZ_SECONDS ?= 20
 
 CC := gcc
 CLANG := clang
-OPT ?= -O2 -g
+OPT ?= -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2
+LDFLAGS ?= -Wl,-z,relro,-z,now
 # Debian's own Python, where the Debian packages of Python modules are;
 # another python3 may come first in PATH.
 PYTHON := /usr/bin/python3

@@ -45,7 +45,22 @@ install: programs $(UNITS) $(MANS) $(COMPLETIONS)
 	$(call install_files,644,$(wiresharkdir),$(WIRESHARK))
 	$(call install_files,644,$(completiondir),$(COMPLETIONS))
 	$(foreach s,$(man_sections),$(call install_man,$(s)))
+	$(call install_files,644,$(docdir)/examples,$(EXAMPLES))
 	$(call install_files,644,$(docdir),README.md LICENSE)
+	$(call install_files,644,$(docdir)/docs,$(wildcard docs/*.md))
+
+# Debian packages, of what is built, into build/deb.  debhelper works in a
+# directory of its own, so that it leaves nothing in the sources.
+.PHONY: deb
+deb: all $(UNITS) $(MANS) $(COMPLETIONS)
+	@rm -rf build/deb
+	@mkdir -p build/deb/tree
+	@cp -r debian build/deb/tree
+	$(call quiet,DEB,build/deb)cd build/deb/tree && \
+		DEB_RULES_REQUIRES_ROOT=no \
+		DEB_BUILD_OPTIONS=noautodbgsym TOP='$(CURDIR)' \
+		debian/rules binary >../log 2>&1 || { tail -n 40 ../log; exit 1; }
+	@rm -rf build/deb/tree
 
 .PHONY: help
 help:
@@ -59,6 +74,7 @@ help:
 	@echo "make ovs-check       run all of Open vSwitch's own tests, compare with upstream"
 	@echo 'make ovs-check-quick run those that touch what we change'
 	@echo 'make install         install programs; DESTDIR= prefix= as usual'
+	@echo 'make deb             make Debian packages in build/deb'
 	@echo 'make format, tidy    clang-format in place; clang-tidy'
 	@echo 'make clean           remove all but Open vSwitch; distclean: everything'
 	@echo

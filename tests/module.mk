@@ -10,6 +10,7 @@ build_DEPS := $(DEPS_STAMP)
 
 include tests/bench/module.mk
 include tests/ovs/module.mk
+include tests/package/module.mk
 
 # The data plane's own sources of Open vSwitch's extension, compiled into its
 # tests with sanitizers, so that these run and not what the library holds of
