@@ -9,6 +9,7 @@ build_FORMAT := pytest
 build_DEPS := $(DEPS_STAMP)
 
 include tests/bench/module.mk
+include tests/conformance/module.mk
 include tests/ovs/module.mk
 include tests/package/module.mk
 
