@@ -203,3 +203,15 @@ grpc_CMD := $(PYTEST) tests/integration/test_grpc.py
 grpc_FORMAT := pytest
 grpc_TIMEOUT := 300
 grpc_DEPS := build/san/bin/grpc-echo build/bin/evlbctl
+
+UNIT_TESTS += test-grpc-client
+test-grpc-client_SRCS := tests/unit/test-grpc-client.c \
+	controller/api/grpc-client-session.c $(echo_SRCS) $(grpc_session_SRCS)
+test-grpc-client_PROTOS := tests/grpc/echo.proto
+test-grpc-client_PKGS := $(grpc_PKGS)
+
+UNIT_TESTS += test-output
+test-output_SRCS := tests/unit/test-output.c controller/core/mem.c \
+	controller/ctl/table.c lib/json.c lib/pb-json.c
+test-output_PROTOS := controller/api/admin.proto
+test-output_PKGS := libprotobuf-c

@@ -200,7 +200,8 @@ stream_close_cb__(nghttp2_session *h2, int32_t stream, uint32_t code,
     if (call->answered) {
         call_done__(call, call->status, call->message);
     } else if (code == NGHTTP2_REFUSED_STREAM) {
-        call_done__(call, GRPC_UNAVAILABLE, "the server refused the call");
+        call_done__(call, GRPC_UNAVAILABLE,
+                    "the server takes no calls, or does not speak HTTP/2");
     } else if (call->message) {
         call_done__(call, call->status, call->message);
     } else {
@@ -387,7 +388,9 @@ check_over__(struct grpc_client_session *session)
 {
     if (!nghttp2_session_want_read(session->h2)
         && !nghttp2_session_want_write(session->h2)) {
-        grpc_client_session_end(session, "the server closed the connection");
+        grpc_client_session_end(session,
+                                "the server ended the connection, or does "
+                                "not keep to HTTP/2");
     }
 }
 
