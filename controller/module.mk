@@ -43,6 +43,7 @@ grpc_client_SRCS := controller/api/grpc-client.c \
 	controller/api/grpc-status.c
 grpc_PKGS := libevent_core libnghttp2 libprotobuf-c
 admin_SRCS := controller/api/admin.c controller/api/admin-change.c \
+	controller/api/admin-flows.c controller/api/admin-gather.c \
 	controller/api/admin-show.c \
 	lib/arena.c $(grpc_server_SRCS)
 
@@ -59,7 +60,7 @@ MANS += man/evlbd.8
 PROGRAMS += evlbctl
 evlbctl_SRCS := controller/ctl/evlbctl.c controller/ctl/call.c \
 	controller/ctl/change.c controller/ctl/completion.c \
-	controller/ctl/help.c controller/ctl/show.c controller/ctl/table.c \
+	controller/ctl/flows.c controller/ctl/help.c controller/ctl/show.c controller/ctl/table.c \
 	controller/core/mem.c controller/target/ovs/address.c lib/json.c \
 	lib/pb-json.c $(grpc_client_SRCS)
 evlbctl_PROTOS := controller/api/admin.proto

@@ -139,6 +139,21 @@ ctl_call(struct ctl *ctl, const char *method, const ProtobufCMessage *request,
     return code;
 }
 
+/* Prints 'reply' with 'print', or as JSON. */
+void
+ctl_print_reply(const struct ctl *ctl, const ProtobufCMessage *reply,
+                void (*print)(const void *reply))
+{
+    if (ctl->json) {
+        struct json j;
+
+        json_init(&j, stdout);
+        pb_json_write(&j, NULL, reply);
+    } else {
+        print(reply);
+    }
+}
+
 /* Calls 'method' of evlbd with 'request', and prints the reply with 'print',
  * or as JSON.  Returns an exit code. */
 int
@@ -149,17 +164,9 @@ ctl_call_print(struct ctl *ctl, const char *method,
     ProtobufCMessage *reply;
     int code = ctl_call(ctl, method, request, &reply);
 
-    if (code != CTL_OK) {
-        return code;
+    if (code == CTL_OK) {
+        ctl_print_reply(ctl, reply, print);
+        protobuf_c_message_free_unpacked(reply, NULL);
     }
-    if (ctl->json) {
-        struct json j;
-
-        json_init(&j, stdout);
-        pb_json_write(&j, NULL, reply);
-    } else {
-        print(reply);
-    }
-    protobuf_c_message_free_unpacked(reply, NULL);
-    return CTL_OK;
+    return code;
 }

@@ -63,6 +63,7 @@ struct ctl {
 /* Commands. */
 ctl_run_func ctl_run_plain; /* No arguments. */
 ctl_run_func ctl_run_show;  /* An instance, or none for all. */
+ctl_run_func ctl_run_flows;
 ctl_run_func ctl_run_set;
 ctl_run_func ctl_run_drain;
 ctl_run_func ctl_run_add;
@@ -75,11 +76,14 @@ void ctl_print_status(const void *);
 void ctl_print_instances(const void *);
 void ctl_print_epochs(const void *);
 void ctl_print_members(const void *);
+void ctl_print_flows(const void *);
 void ctl_print_reload(const void *);
 
 /* What they use. */
 int ctl_call(struct ctl *, const char *method, const ProtobufCMessage *request,
              ProtobufCMessage **reply);
+void ctl_print_reply(const struct ctl *, const ProtobufCMessage *,
+                     void (*print)(const void *reply));
 int ctl_call_print(struct ctl *, const char *method,
                    const ProtobufCMessage *request,
                    void (*print)(const void *reply));

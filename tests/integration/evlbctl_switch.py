@@ -156,3 +156,64 @@ def test_reload(world):
     epochs = world.json("epochs")
     assert world.ok("reload").endswith(": reloaded\n")
     assert world.json("epochs") == epochs
+
+
+def test_flows(world):
+    """What stands in the switch is listed, all of it, with names."""
+    reply = world.json("flows")
+    assert reply["errors"] == []
+    flows = [f for f in reply["flows"] if f["table"] >= 0]
+    assert (sorted(f["cookie"] for f in flows)
+            == sorted(int(c, 16) for c in re.findall(
+                "cookie=0x([0-9a-f]+)", world.switch.ofctl("dump-flows"))))
+    assert all(f["target"] == "br0" and f["kind"] != "unknown" for f in flows)
+
+    # The slots of each calendar, and the ticks of each epoch, are the ones
+    # that the epochs say.
+    for epoch in world.json("epochs")["epochs"]:
+        mine = [f for f in reply["flows"] if f["epoch"] == epoch["id"]]
+        assert {f["instance"] for f in mine} == {"demo"}
+        assert sorted((f["member"], f["n_slots"]) for f in mine
+                      if f["stage"] == "calendar") == [
+                          (m["member"], m["slots"]) for m in epoch["members"]]
+        ticks = [f for f in mine if f["has_ticks"] and f["stage"] == "epoch"
+                 and f["kind"] == "epoch"]
+        assert len(ticks) >= len(epoch["prefixes"])
+    assert world.json("flows", "demo")["flows"] == [
+        f for f in world.json("flows")["flows"] if f["instance"] == "demo"]
+    assert "512 slots 0-511" in world.ok("flows", "demo", "br0")
+
+
+def test_flows_count(world):
+    """Packets are counted where they go."""
+    def sent():
+        return sum(f["packets"] for f in world.json("flows")["flows"]
+                   if f["member"] == 1 and f["verdict"] == "mbr_tx")
+    before = sent()
+    assert world.send(5, 1)
+    lab.wait_for("the packet to be counted", lambda: sent() == before + 1)
+
+
+@pytest.mark.parametrize("words, expected", [
+    (["gamma"], 'no instance "gamma"; there are: demo'),
+    (["demo", "br9"], 'no switch "br9"; there are: br0'),
+])
+def test_flows_refused(world, words, expected):
+    code, out, err = world.ctl("flows", *words)
+    assert (code, out) == (1, "") and expected in err
+
+
+def test_switch_away(world):
+    """A switch that cannot be asked is an error of its own."""
+    world.switch.vsctl("del-controller", "br0")
+    lab.wait_for("the error", lambda: world.ctl("flows")[0] == 1)
+    code, out, err = world.ctl("flows", "--json")
+    reply = json.loads(out)
+    assert code == 1 and err.startswith("evlbctl: br0: ")
+    assert reply["flows"] == [] and reply["errors"][0]["target"] == "br0"
+    assert "br0" in world.ok("lb", "set", "demo", "--at-event", "400000",
+                             "--force", "1=1")
+    world.switch.set_controller("tcp:127.0.0.1:6653")
+    lab.wait_for("the switch", lambda: world.ctl("flows")[0] == 0)
+    lab.wait_for("the epoch", lambda: [
+        f for f in world.json("flows")["flows"] if f["epoch"] == 5])

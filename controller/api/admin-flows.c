@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The operator's service: what stands in the switches, in the rules' words. */
+
+#include "controller/api/admin-gather.h"
+
+#include <stdlib.h>
+
+#include "controller/target/ovs/snapshot.h"
+
+/* A reply under construction. */
+struct flows {
+    const struct gather *gather;
+    const struct state *state;
+    const struct gathered *target; /* Whose flows are added. */
+    Evlb__Admin__V1__FlowsReply reply;
+    struct arena arena;
+};
+
+static char *
+instance_name__(struct flows *f, int id)
+{
+    const struct instance *in =
+        id >= 0 ? state_find_instance(f->state, (uint16_t) id) : NULL;
+
+    return (in        ? arena_strdup(&f->arena, in->name)
+            : id >= 0 ? arena_printf(&f->arena, "#%d", id)
+                      : arena_strdup(&f->arena, ""));
+}
+
+/* Returns the name of the port whose number is 's', or 's'. */
+static char *
+port_name__(struct flows *f, const char *s)
+{
+    char *end;
+    unsigned long number = strtoul(s, &end, 10);
+    const char *name = *s && !*end ? snapshot_port_name(f->target->snapshot,
+                                                        (uint32_t) number)
+                                   : NULL;
+
+    return arena_strdup(&f->arena, name ? name : s);
+}
+
+static char *
+in_port__(struct flows *f, int number)
+{
+    return (number < 0
+                ? arena_strdup(&f->arena, "")
+                : port_name__(f, arena_printf(&f->arena, "%d", number)));
+}
+
+/* Makes a message of what 'd' says, without counters. */
+static Evlb__Admin__V1__Flow *
+make_flow__(struct flows *f, const struct description *d)
+{
+    struct arena *arena = &f->arena;
+    Evlb__Admin__V1__Flow *m =
+        ADMIN_NEW(arena, Evlb__Admin__V1__Flow, EVLB__ADMIN__V1__FLOW__INIT);
+
+    m->target = f->target->target;
+    m->table = d->table;
+    m->priority = d->priority;
+    m->stage = arena_strdup(arena, d->stage);
+    m->kind = arena_strdup(arena, d->kind);
+    m->verdict = arena_strdup(arena, d->verdict);
+    m->instance = instance_name__(f, d->instance);
+    m->epoch = d->epoch;
+    m->has_ticks = d->has_ticks;
+    m->first_tick = d->first_tick;
+    m->last_tick = d->last_tick;
+    m->slots = arena_strdup(arena, d->slots ? d->slots : "");
+    m->n_slots = d->n_slots;
+    m->in_port = in_port__(f, d->in_port);
+    m->vlan = d->vlan;
+    m->eth_dst = arena_strdup(arena, d->eth_dst);
+    m->address = arena_strdup(arena, d->address);
+    m->source = arena_strdup(arena, d->source);
+    m->first_port = d->first_port;
+    m->last_port = d->last_port;
+    m->member = d->member;
+    m->member_ip = arena_strdup(arena, d->member_ip);
+    m->member_mac = arena_strdup(arena, d->member_mac);
+    m->egress = port_name__(f, d->egress);
+    m->group = d->group;
+    return m;
+}
+
+static bool
+is_wanted__(const struct flows *f, const struct description *d)
+{
+    const struct instance *in;
+
+    if (!*f->gather->instance) {
+        return true;
+    }
+    in = state_find_instance_by_name(f->state, f->gather->instance);
+    return in && d->instance == in->id;
+}
+
+static void
+add_flow__(struct flows *f, const struct snapshot_flow *flow)
+{
+    Evlb__Admin__V1__Flow *m;
+
+    if (is_wanted__(f, &flow->words)) {
+        m = make_flow__(f, &flow->words);
+        m->packets = flow->count.packets;
+        m->bytes = flow->count.bytes;
+        m->cookie = flow->cookie;
+        m->match = arena_strdup(&f->arena, flow->match);
+        m->actions = arena_strdup(&f->arena, flow->actions);
+        f->reply.flows[f->reply.n_flows++] = m;
+    }
+}
+
+/* Adds up what the buckets of 'member' in 'group' have counted. */
+static void
+count_buckets__(const struct snapshot_group *group, int member,
+                Evlb__Admin__V1__Flow *m)
+{
+    for (size_t i = 0; i < group->n_buckets; i++) {
+        if (group->buckets[i].member == member) {
+            m->packets += group->buckets[i].count.packets;
+            m->bytes += group->buckets[i].count.bytes;
+        }
+    }
+}
+
+static void
+add_group__(struct flows *f, const struct snapshot_group *group)
+{
+    for (size_t i = 0; i < group->words.n; i++) {
+        const struct description *d = &group->words.rows[i];
+        Evlb__Admin__V1__Flow *m;
+
+        if (is_wanted__(f, d)) {
+            m = make_flow__(f, d);
+            m->group = group->id;
+            m->match = arena_strdup(&f->arena, "");
+            m->actions = arena_strdup(&f->arena, group->method);
+            count_buckets__(group, d->member, m);
+            f->reply.flows[f->reply.n_flows++] = m;
+        }
+    }
+}
+
+static size_t
+count_rows__(const struct gather *g)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        const struct snapshot *s = g->targets[i].snapshot;
+
+        n += s ? s->n_flows : 0;
+        for (size_t j = 0; s && j < s->n_groups; j++) {
+            n += s->groups[j].words.n;
+        }
+    }
+    return n;
+}
+
+/* Adds what 'snapshot' says: groups behind the flows of the table that their
+ * epochs stand in would need sorting, so they come last, as they are. */
+static void
+add_snapshot__(struct flows *f, const struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->n_flows; i++) {
+        add_flow__(f, &snapshot->flows[i]);
+    }
+    for (size_t i = 0; i < snapshot->n_groups; i++) {
+        add_group__(f, &snapshot->groups[i]);
+    }
+}
+
+static void
+finish__(struct gather *g)
+{
+    struct flows f = {
+        .gather = g,
+        .state = engine_get_state(g->admin->engine),
+        .reply = EVLB__ADMIN__V1__FLOWS_REPLY__INIT,
+    };
+
+    arena_init(&f.arena);
+    f.reply.flows = arena_pointers(&f.arena, count_rows__(g));
+    for (size_t i = 0; i < g->n; i++) {
+        f.target = &g->targets[i];
+        if (f.target->snapshot) {
+            add_snapshot__(&f, f.target->snapshot);
+        }
+    }
+    f.reply.n_errors = gather_errors(g, &f.arena, &f.reply.errors);
+    grpc_call_reply(g->call, &f.reply.base);
+    arena_destroy(&f.arena);
+}
+
+void
+admin_flows(void *admin, struct grpc_call *call,
+            const ProtobufCMessage *request)
+{
+    const Evlb__Admin__V1__FlowsRequest *r = (const void *) request;
+
+    admin_gather(admin, call, r->instance, r->target,
+                 SNAPSHOT_FLOWS | SNAPSHOT_GROUPS | SNAPSHOT_PORTS, finish__);
+}
