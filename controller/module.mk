@@ -132,6 +132,12 @@ test-snapshot_SRCS := tests/unit/test-snapshot.c tests/unit/fake-switch.c \
 	$(filter-out %/server.c %/address.c %/listener.c,$(ovs_SRCS))
 test-snapshot_OVS := yes
 
+UNIT_TESTS += test-counters
+test-counters_SRCS := tests/unit/test-counters.c controller/counters.c \
+	$(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
+	$(filter-out %/server.c %/address.c %/listener.c,$(ovs_SRCS))
+test-counters_OVS := yes
+
 UNIT_TESTS += test-config
 test-config_SRCS := tests/unit/test-config.c $(config_SRCS) $(core_SRCS) \
 	controller/target/ovs/address.c

@@ -75,6 +75,13 @@ verdict_to_string(uint8_t verdict)
     return NULL;
 }
 
+/* Returns true if packets are dropped that 'verdict' counts. */
+bool
+verdict_is_drop(uint8_t verdict)
+{
+    return verdict >= VERDICT_L2_DROP;
+}
+
 static char *
 owner_to_string__(uint16_t owner)
 {

@@ -114,6 +114,7 @@ uint64_t cookie_encode(const struct cookie *);
 bool cookie_decode(uint64_t, struct cookie *);
 char *cookie_to_string(const struct cookie *);
 const char *verdict_to_string(uint8_t verdict);
+bool verdict_is_drop(uint8_t verdict);
 bool cookie_refers_to_epoch(const struct cookie *, uint16_t instance,
                             uint16_t epoch);
 

@@ -36,6 +36,9 @@ draft_commit(struct draft *draft, struct flows *flows)
     minimatch_init(&fm.match, &draft->match);
     fm.priority = draft->priority;
     fm.table_id = draft->table;
+    /* What is counted must not be lost with the flow. */
+    fm.flags =
+        draft->cookie.verdict == VERDICT_PASS ? 0 : OFPUTIL_FF_SEND_FLOW_REM;
     fm.ofpacts = draft->actions.data;
     fm.ofpacts_len = draft->actions.size;
     entry_add_flow(flows, &draft->cookie, draft->depth, &fm);

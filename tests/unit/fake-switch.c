@@ -148,6 +148,7 @@ add_flow(struct fake_switch *sw, const struct ofputil_flow_mod *fm)
     f->table = fm->table_id;
     f->priority = (uint16_t) fm->priority;
     f->cookie = ntohll(fm->new_cookie);
+    f->flags = fm->flags;
     ofpbuf_init(&f->actions, 0);
     ofpbuf_put(&f->actions, fm->ofpacts, fm->ofpacts_len);
     ovs_list_push_back(&sw->flows, &f->node);
@@ -354,6 +355,7 @@ send_flows(struct fake_switch *sw, const struct ofp_header *request)
                                          .priority = f->priority,
                                          .packet_count = 7,
                                          .byte_count = 700,
+                                         .flags = f->flags,
                                          .ofpacts = f->actions.data,
                                          .ofpacts_len = f->actions.size };
 

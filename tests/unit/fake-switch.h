@@ -17,6 +17,7 @@
 #include <config.h>
 #include <openvswitch/list.h>
 #include <openvswitch/match.h>
+#include <openvswitch/ofp-flow.h>
 #include <openvswitch/ofp-msgs.h>
 #include <openvswitch/ofpbuf.h>
 
@@ -26,6 +27,7 @@ struct fake_flow {
     uint8_t table;
     uint16_t priority;
     uint64_t cookie;
+    enum ofputil_flow_mod_flags flags;
     struct ofpbuf actions;
 };
 

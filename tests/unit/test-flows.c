@@ -167,12 +167,12 @@ test_epoch(void **state)
     rule.epoch.late = true;
     check(&rule, "ADD table:253 "
                  "priority=152,lb_tick=0x1000/0xfffffffffffff000 "
-                 "cookie:0x4c42200800dd1234 actions=group:3772584500\n");
+                 "cookie:0x4c42200800dd1234 send_flow_rem actions=group:3772584500\n");
     rule.epoch.drop = true;
     rule.epoch.epoch = 0;
     rule.epoch.prefix.len = 64;
     check(&rule, "ADD table:253 priority=164,lb_tick=0x1000 "
-                 "cookie:0x4c42203100dd0000 actions=drop\n");
+                 "cookie:0x4c42203100dd0000 send_flow_rem actions=drop\n");
 }
 
 static void
@@ -213,7 +213,7 @@ test_member(void **state)
     m->egress = (struct port){ .type = PORT_NUMBER, .number = 9 };
     check(&rule, "ADD table:8 priority=20,lb_member=119,ip,reg1=0x1,"
                  "vlan_tci=0x0000/0x1fff,nw_dst=10.0.0.1 "
-                 "cookie:0x4c42220d00010077 actions=lb_forward("
+                 "cookie:0x4c42220d00010077 send_flow_rem actions=lb_forward("
                  "eth_src=02:00:00:00:00:01,eth_dst=02:00:00:00:00:09,"
                  "ip_src=10.0.0.1,ip_dst=10.0.0.9,base=20000,bits=3),"
                  "output:9\n");
@@ -225,7 +225,7 @@ test_member(void **state)
     m->egress.type = PORT_IN;
     check(&rule, "ADD table:8 priority=20,lb_member=119,ipv6,reg1=0x1,"
                  "dl_vlan=7,ipv6_dst=fd00::1 "
-                 "cookie:0x4c42220d00010077 actions=lb_forward("
+                 "cookie:0x4c42220d00010077 send_flow_rem actions=lb_forward("
                  "eth_src=02:00:00:00:00:01,eth_dst=02:00:00:00:00:09,"
                  "ip_src=fd00::1,ip_dst=fd00::9,base=20000,bits=3,keep),"
                  "IN_PORT\n");
@@ -234,7 +234,7 @@ test_member(void **state)
     m->egress.type = PORT_NONE;
     check(&rule, "ADD table:8 priority=20,lb_member=119,ipv6,reg1=0x1,"
                  "dl_vlan=7,ipv6_dst=fd00::1 "
-                 "cookie:0x4c42223400010077 actions=drop\n");
+                 "cookie:0x4c42223400010077 send_flow_rem actions=drop\n");
 }
 
 /* Checks that 's' has 'words'. */
@@ -263,7 +263,7 @@ test_ip_filter(void **state)
                  "goto_table:3\n");
     check_has(s, "table:2 priority=30,arp,reg0=0x1,arp_tpa=10.0.0.1 ");
     check_has(s, "table:3 priority=30,arp,reg0=0x1,arp_tpa=10.0.0.1,arp_op=1 "
-                 "cookie:0x4c42120300060000 actions=set_field:2->arp_op,"
+                 "cookie:0x4c42120300060000 send_flow_rem actions=set_field:2->arp_op,"
                  "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],"
                  "move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],"
                  "set_field:02:00:00:00:00:01->arp_sha,"
@@ -296,16 +296,16 @@ test_other_address(void **state)
     rule.ip_filter.address = addr("10.0.0.2");
     rule.ip_filter.unicast = addr("10.0.0.1");
     s = encode(&rule);
-    check_has(s, "arp_tpa=10.0.0.2,arp_op=1 cookie:0x4c42121700060000 "
+    check_has(s, "arp_tpa=10.0.0.2,arp_op=1 cookie:0x4c42121700060000 send_flow_rem "
                  "actions=drop");
-    check_has(s, "icmp_type=8,icmp_code=0 cookie:0x4c42121800060000 "
+    check_has(s, "icmp_type=8,icmp_code=0 cookie:0x4c42121800060000 send_flow_rem "
                  "actions=drop");
     free(s);
 
     rule.ip_filter.address = addr("ff02::1:ff00:1");
     rule.ip_filter.unicast = addr("fd00::1");
     s = encode(&rule);
-    check_has(s, "icmp_type=128,icmp_code=0 cookie:0x4c42120500060000 "
+    check_has(s, "icmp_type=128,icmp_code=0 cookie:0x4c42120500060000 send_flow_rem "
                  "actions=move:NXM_NX_IPV6_SRC[]->NXM_NX_IPV6_DST[],"
                  "set_field:fd00::1->ipv6_src,");
     free(s);
@@ -336,16 +336,16 @@ test_instance_drops(void **state)
     rule.instance.instance = 7;
     s = encode(&rule);
     for (size_t i = 0; i < sizeof verdicts; i++) {
-        char *words = mem_printf(" cookie:0x4c4202%02x00070000 actions=drop\n",
+        char *words = mem_printf(" cookie:0x4c4202%02x00070000 send_flow_rem actions=drop\n",
                                  verdicts[i]);
 
         check_has(s, words);
         free(words);
     }
     check_has(s, "table:6 priority=10,lb_status=0,lb_version=2,reg1=0x7 "
-                 "cookie:0x4c42020600070000 actions=goto_table:39\n");
+                 "cookie:0x4c42020600070000 send_flow_rem actions=goto_table:39\n");
     check_has(s, "table:6 priority=10,lb_status=0,lb_version=3,reg1=0x7 "
-                 "cookie:0x4c42020700070000 actions=goto_table:39\n");
+                 "cookie:0x4c42020700070000 send_flow_rem actions=goto_table:39\n");
     check_has(s, "table:8 priority=30,lb_status=8,reg1=0x7 ");
     free(s);
 }
@@ -357,19 +357,19 @@ test_pipeline(void **state)
     char *s = encode(&rule);
 
     (void) state;
-    check_has(s, "ADD priority=1 cookie:0x4c420110ffff0000 actions=drop");
+    check_has(s, "ADD priority=1 cookie:0x4c420110ffff0000 send_flow_rem actions=drop");
     check_has(s, "dl_dst=01:80:c2:00:00:00/ff:ff:ff:ff:ff:f0,dl_type=0x8809 "
-                 "cookie:0x4c42010affff0000 actions=LOCAL");
+                 "cookie:0x4c42010affff0000 send_flow_rem actions=LOCAL");
     check_has(s, "dl_dst=01:80:c2:00:00:00/ff:ff:ff:ff:ff:f0,dl_type=0x88cc "
-                 "cookie:0x4c42010bffff0000 actions=LOCAL");
+                 "cookie:0x4c42010bffff0000 send_flow_rem actions=LOCAL");
     check_has(s, "dl_dst=01:80:c2:00:00:00/ff:ff:ff:ff:ff:f0 "
-                 "cookie:0x4c420101ffff0000 actions=LOCAL");
+                 "cookie:0x4c420101ffff0000 send_flow_rem actions=LOCAL");
     assert_null(strstr(s, "NORMAL"));
     free(s);
 
     rule.pipeline.l2_normal = true;
     s = encode(&rule);
-    check_has(s, "ADD priority=1 cookie:0x4c420102ffff0000 "
+    check_has(s, "ADD priority=1 cookie:0x4c420102ffff0000 send_flow_rem "
                  "actions=NORMAL");
     free(s);
 }
@@ -382,23 +382,23 @@ test_iface(void **state)
     char *s = encode(&rule);
 
     (void) state;
-    check_has(s, "table:1 priority=1,reg0=0x3 cookie:0x4c420410f0030000 "
+    check_has(s, "table:1 priority=1,reg0=0x3 cookie:0x4c420410f0030000 send_flow_rem "
                  "actions=drop");
     check_has(s, "table:2 priority=20,ip,reg0=0x3,nw_src=0.0.0.0,"
-                 "nw_dst=0.0.0.0 cookie:0x4c420411f0030000 actions=drop");
-    check_has(s, "table:2 priority=9,ip,reg0=0x3 cookie:0x4c420413f0030000 "
+                 "nw_dst=0.0.0.0 cookie:0x4c420411f0030000 send_flow_rem actions=drop");
+    check_has(s, "table:2 priority=9,ip,reg0=0x3 cookie:0x4c420413f0030000 send_flow_rem "
                  "actions=drop");
-    check_has(s, "table:2 priority=1,reg0=0x3 cookie:0x4c420412f0030000 "
+    check_has(s, "table:2 priority=1,reg0=0x3 cookie:0x4c420412f0030000 send_flow_rem "
                  "actions=drop");
     assert_null(strstr(s, "NORMAL"));
     free(s);
 
     rule.iface.l2_normal = true;
     s = encode(&rule);
-    check_has(s, "table:1 priority=1,reg0=0x3 cookie:0x4c420402f0030000 "
+    check_has(s, "table:1 priority=1,reg0=0x3 cookie:0x4c420402f0030000 send_flow_rem "
                  "actions=NORMAL");
     check_has(s, "table:2 priority=10,reg0=0x3,dl_dst=01:00:00:00:00:00/"
-                 "01:00:00:00:00:00 cookie:0x4c420402f0030000 "
+                 "01:00:00:00:00:00 cookie:0x4c420402f0030000 send_flow_rem "
                  "actions=NORMAL");
     free(s);
 }
