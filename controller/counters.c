@@ -20,6 +20,10 @@
  * are not further apart than this. */
 #define SAME_FLOW_MS 1000
 
+/* How places of flows and ports begin. */
+#define FLOW "flow "
+#define PORT "port "
+
 /* A flow that is not there any more may yet be told of for this long. */
 #define KEEP_MS 60000
 
@@ -69,14 +73,15 @@ forget_reading__(struct counted_bridge *b, struct reading *r)
     free(r);
 }
 
-/* Forgets the readings of 'b' that are older than 'time'. */
+/* Forgets the readings of 'b' that are older than 'time' and whose places
+ * begin with 'kind'. */
 static void
-forget_readings__(struct counted_bridge *b, int64_t time)
+forget_readings__(struct counted_bridge *b, const char *kind, int64_t time)
 {
     struct reading *r;
 
     HMAP_FOR_EACH_SAFE (r, node, &b->readings) {
-        if (r->seen < time) {
+        if (r->seen < time && !strncmp(r->place, kind, strlen(kind))) {
             forget_reading__(b, r);
         }
     }
@@ -93,7 +98,7 @@ counters_destroy(struct counters *c)
         return;
     }
     HMAP_FOR_EACH_SAFE (b, node, &c->bridges) {
-        forget_readings__(b, INT64_MAX);
+        forget_readings__(b, "", INT64_MAX);
         hmap_destroy(&b->readings);
         hmap_remove(&c->bridges, &b->node);
         free(b);
@@ -188,7 +193,7 @@ get_bridge__(struct counters *c, uint64_t datapath_id, unsigned int life)
     HMAP_FOR_EACH_WITH_HASH (b, node, hash_uint64(datapath_id), &c->bridges) {
         if (b->datapath_id == datapath_id) {
             if (b->life != life) {
-                forget_readings__(b, INT64_MAX);
+                forget_readings__(b, "", INT64_MAX);
                 b->life = life;
             }
             return b;
@@ -312,7 +317,7 @@ flow_counter__(const struct snapshot_flow *f, struct counter *key)
 static char *
 flow_place__(const struct snapshot_flow *f)
 {
-    return mem_printf("flow %u %u %s", f->table, f->priority, f->match);
+    return mem_printf(FLOW "%u %u %s", f->table, f->priority, f->match);
 }
 
 static void
@@ -373,7 +378,7 @@ update_port_counter__(struct counters *c, struct counted_bridge *b,
                            .datapath_id = b->datapath_id,
                            .name = name,
                            .dropped = dropped };
-    char *place = mem_printf("port %s %s", port->name, name);
+    char *place = mem_printf(PORT "%s %s", port->name, name);
     struct snapshot_count more;
 
     memcpy(key.port, port->name, sizeof key.port);
@@ -418,8 +423,11 @@ counters_update(struct counters *c, const struct snapshot *s)
     for (size_t i = 0; i < s->n_ports; i++) {
         update_port__(c, b, &s->ports[i], s->time_ms);
     }
-    if ((s->parts & SNAPSHOT_FLOWS) && (s->parts & SNAPSHOT_PORTS)) {
-        forget_readings__(b, s->time_ms - KEEP_MS);
+    if (s->parts & SNAPSHOT_FLOWS) {
+        forget_readings__(b, FLOW, s->time_ms - KEEP_MS);
+    }
+    if (s->parts & SNAPSHOT_PORTS) {
+        forget_readings__(b, PORT, s->time_ms - KEEP_MS);
     }
 }
 

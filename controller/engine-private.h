@@ -31,6 +31,7 @@ struct engine {
     struct epoch_log *epoch_log;
     struct engine_handlers handlers;
     struct ovs_server *server;
+    struct counters *counters;
 
     struct evlb_config *config;
     struct overlay *overlay;

@@ -10,6 +10,7 @@
 
 #include "controller/config.h"
 #include "controller/core/mem.h"
+#include "controller/counters.h"
 #include "controller/epoch-log.h"
 #include "controller/rules/rule-set.h"
 #include "controller/target/ovs/server.h"
@@ -260,6 +261,19 @@ listen_all__(struct engine *engine)
     return error;
 }
 
+static void
+removed_cb__(void *counters, uint64_t datapath_id, unsigned int life,
+             const struct snapshot_flow *flow, int64_t now)
+{
+    counters_flow_removed(counters, datapath_id, life, flow, now);
+}
+
+static void
+read_cb__(void *counters, const struct snapshot *snapshot)
+{
+    counters_update(counters, snapshot);
+}
+
 /* Creates an engine that serves 'config', which becomes its own, and that
  * reports epochs to 'epoch_log'.  Returns NULL and stores it in '*enginep', or
  * returns an error, which the caller must free. */
@@ -269,6 +283,8 @@ engine_create(struct event_base *base, struct evlb_config *config,
               const struct engine_handlers *handlers, struct engine **enginep)
 {
     struct engine *engine = mem_zalloc(sizeof *engine);
+    static const struct ovs_server_observer observer = { removed_cb__,
+                                                         read_cb__ };
     char *error;
     int line;
 
@@ -278,6 +294,8 @@ engine_create(struct event_base *base, struct evlb_config *config,
     engine->config = config;
     engine->overlay = overlay_create();
     engine->server = ovs_server_create(base, committed_cb__, engine);
+    engine->counters = counters_create();
+    ovs_server_set_observer(engine->server, &observer, engine->counters);
     engine_operations_init__(engine);
 
     error =
@@ -306,6 +324,7 @@ engine_destroy(struct engine *engine)
     }
     engine_operations_destroy__(engine);
     ovs_server_destroy(engine->server);
+    counters_destroy(engine->counters);
     for (size_t i = 0; i < engine->n_bridges; i++) {
         rule_set_unref(engine->bridges[i].rules);
     }
@@ -328,6 +347,27 @@ const struct state *
 engine_get_state(const struct engine *engine)
 {
     return engine->state;
+}
+
+/* Returns the rules that the switch 'datapath_id' should hold, or NULL if it
+ * is none of ours. */
+const struct rule_set *
+engine_get_rules(const struct engine *engine, uint64_t datapath_id)
+{
+    for (size_t i = 0; i < engine->n_bridges; i++) {
+        if (engine->bridges[i].datapath_id == datapath_id) {
+            return engine->bridges[i].rules;
+        }
+    }
+    return NULL;
+}
+
+/* Returns the counters.  They are as new as the last snapshot of each
+ * switch. */
+const struct counters *
+engine_get_counters(const struct engine *engine)
+{
+    return engine->counters;
 }
 
 /* Returns the server that switches are connected to. */

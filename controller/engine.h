@@ -25,11 +25,13 @@
 #include "controller/core/calendar.h"
 #include "controller/core/instance.h"
 
+struct counters;
 struct engine;
 struct epoch_log;
 struct event_base;
 struct evlb_config;
 struct ovs_server;
+struct rule_set;
 
 /* A change is given up if a switch has not committed it after this time. */
 #define ENGINE_COMMIT_MS 10000
@@ -50,6 +52,9 @@ void engine_destroy(struct engine *);
 const struct evlb_config *engine_get_config(const struct engine *);
 const struct state *engine_get_state(const struct engine *);
 struct ovs_server *engine_get_server(struct engine *);
+const struct counters *engine_get_counters(const struct engine *);
+const struct rule_set *
+engine_get_rules(const struct engine *, uint64_t datapath_id);
 
 char *engine_reload(struct engine *);
 void engine_apply(struct engine *);

@@ -31,7 +31,7 @@ config_SRCS := controller/config.c controller/config-admin.c \
 	controller/config-reader.c controller/config-values.c \
 	controller/log.c
 
-engine_SRCS := controller/engine.c controller/engine-operation.c \
+engine_SRCS := controller/counters.c controller/engine.c controller/engine-operation.c \
 	controller/engine-plan.c controller/epoch-log.c
 
 # gRPC: the server's side, the client's, and the operator's service.

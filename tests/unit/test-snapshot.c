@@ -34,6 +34,7 @@ struct fixture {
 
     size_t n_found; /* As the observer was told. */
     unsigned int n_removed;
+    unsigned int n_read;
     uint64_t removed_packets;
 };
 
@@ -94,6 +95,16 @@ removed_cb(void *f_, struct session *session, const struct snapshot_flow *flow,
     assert_int_equal(now, f->now);
     f->n_removed++;
     f->removed_packets = flow->count.packets;
+}
+
+static void
+read_cb(void *f_, struct session *session, const struct snapshot *snapshot)
+{
+    struct fixture *f = f_;
+
+    assert_ptr_equal(session, f->session);
+    assert_int_equal(snapshot->life, 42);
+    f->n_read++;
 }
 
 /* Passes messages both ways until nobody has anything to say. */
@@ -163,7 +174,8 @@ setup(struct fixture *f)
 {
     static const struct session_handlers handlers = { identify_cb,
                                                       committed_cb };
-    static const struct session_observer observer = { found_cb, removed_cb };
+    static const struct session_observer observer = { found_cb, removed_cb,
+                                                      read_cb };
 
     memset(f, 0, sizeof *f);
     fake_switch_init(&f->sw);
@@ -348,6 +360,7 @@ test_sharing(void **state)
     talk(&f);
     assert_int_equal(f.n_answers, 4);
     assert_int_equal(f.sw.n_flow_requests, 2);
+    assert_int_equal(f.n_read, 2);
     assert_int_equal(f.snapshot->parts, SNAPSHOT_FLOWS | SNAPSHOT_GROUPS);
 
     f.again = true;

@@ -55,8 +55,8 @@ struct ovs_server {
     struct event_base *base;
     ovs_server_committed_cb *committed;
     void *aux;
-    ovs_server_removed_cb *removed; /* Or NULL. */
-    void *removed_aux;
+    const struct ovs_server_observer *observer; /* Or NULL. */
+    void *observer_aux;
     struct ovs_list listeners;
     struct ovs_list connections;
     size_t n_connections;
@@ -305,16 +305,29 @@ removed__(void *c_, struct session *session, const struct snapshot_flow *flow,
     struct connection *c = c_;
 
     (void) session;
-    if (c->server->removed && c->sw) {
-        c->server->removed(c->server->removed_aux, c->sw->datapath_id,
-                           c->sw->life, flow, now);
+    if (c->server->observer && c->sw) {
+        c->server->observer->removed(c->server->observer_aux,
+                                     c->sw->datapath_id, c->sw->life, flow,
+                                     now);
+    }
+}
+
+static void
+read__(void *c_, struct session *session, const struct snapshot *snapshot)
+{
+    struct connection *c = c_;
+
+    (void) session;
+    if (c->server->observer) {
+        c->server->observer->read(c->server->observer_aux, snapshot);
     }
 }
 
 static void
 accept__(void *server_, int fd, const char *peer)
 {
-    static const struct session_observer observer = { found__, removed__ };
+    static const struct session_observer observer = { found__, removed__,
+                                                      read__ };
     static const struct session_handlers handlers = { identify__,
                                                       committed__ };
     struct ovs_server *server = server_;
@@ -467,13 +480,13 @@ ovs_server_snapshot(struct ovs_server *server, uint64_t datapath_id,
     free(error);
 }
 
-/* Has 'cb' called when a switch deletes a flow of ours. */
+/* Makes 'observer' know what 'aux' wants to know of the switches. */
 void
-ovs_server_set_removed_cb(struct ovs_server *server, ovs_server_removed_cb *cb,
-                          void *aux)
+ovs_server_set_observer(struct ovs_server *server,
+                        const struct ovs_server_observer *observer, void *aux)
 {
-    server->removed = cb;
-    server->removed_aux = aux;
+    server->observer = observer;
+    server->observer_aux = aux;
 }
 
 /* Lets the switch 'datapath_id' go.  It keeps what it holds. */

@@ -48,12 +48,19 @@ void
 ovs_server_snapshot(struct ovs_server *, uint64_t datapath_id,
                     unsigned int parts, ovs_server_snapshot_cb *, void *aux);
 
-/* Called when the switch 'datapath_id' in its 'life' has deleted a flow of
- * ours, at the time 'now_ms' (CLOCK_MONOTONIC). */
-typedef void
-ovs_server_removed_cb(void *aux, uint64_t datapath_id, unsigned int life,
-                      const struct snapshot_flow *, int64_t now_ms);
-void ovs_server_set_removed_cb(struct ovs_server *, ovs_server_removed_cb *,
-                               void *aux);
+/* Who wants to know what is read of switches, and what happens to their flows
+ * while nobody reads. */
+struct ovs_server_observer {
+    /* The switch 'datapath_id' in its 'life' has deleted a flow of ours, at
+     * the time 'now_ms' (CLOCK_MONOTONIC). */
+    void (*removed)(void *aux, uint64_t datapath_id, unsigned int life,
+                    const struct snapshot_flow *, int64_t now_ms);
+
+    /* A snapshot was read; those who asked for it get it next. */
+    void (*read)(void *aux, const struct snapshot *);
+};
+
+void ovs_server_set_observer(struct ovs_server *,
+                             const struct ovs_server_observer *, void *aux);
 
 #endif /* server.h */

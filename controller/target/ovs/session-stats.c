@@ -99,13 +99,17 @@ answer__(struct ovs_list *readers, const char *error,
 
 /* Ends the read under way, with 'error' if that is not NULL. */
 static void
-end_read__(struct session_stats *stats, const char *error)
+end_read__(struct session *s, const char *error)
 {
+    struct session_stats *stats = s->stats;
     struct snapshot *snapshot = stats->snapshot;
 
     stats->snapshot = NULL;
     if (!error) {
         snapshot_finish(snapshot);
+        if (stats->observer) {
+            stats->observer->read(stats->aux, s, snapshot);
+        }
     }
     answer__(&stats->served, error, error ? NULL : snapshot);
     snapshot_unref(snapshot);
@@ -181,7 +185,7 @@ ask__(struct session *s, unsigned int step)
         step++;
     }
     if (step >= N_READ_STEPS) {
-        end_read__(stats, NULL);
+        end_read__(s, NULL);
         return;
     }
     stats->step = step;
@@ -257,7 +261,7 @@ session_stats_run__(struct session *s)
             mem_printf("%s: no answer about its %s within %d s", s->name,
                        steps[stats->step].name, SESSION_SNAPSHOT_MS / 1000);
 
-        end_read__(stats, error);
+        end_read__(s, error);
         free(error);
     }
     start__(s);
@@ -311,7 +315,7 @@ session_stats_receive_error__(struct session *s, uint32_t xid,
     }
     error = mem_printf("%s: refused to tell its %s: %s", s->name,
                        steps[stats->step].name, ofperr_to_string(ofperr));
-    end_read__(stats, error);
+    end_read__(s, error);
     free(error);
     return true;
 }

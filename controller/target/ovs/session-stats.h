@@ -39,7 +39,8 @@ session_snapshot_cb(void *aux, const char *error, const struct snapshot *);
 void session_snapshot(struct session *, unsigned int parts,
                       session_snapshot_cb *, void *aux, int64_t now);
 
-/* Who wants to know what happens to flows while nobody reads. */
+/* Who wants to know what is read, and what happens to flows while nobody
+ * reads: in the order of the switch's messages. */
 struct session_observer {
     /* When it connected, the switch held 'n' flows and groups of ours.
      * Returns the number that its snapshots are to have as their 'life'. */
@@ -48,6 +49,9 @@ struct session_observer {
     /* The switch deleted the flow of ours, whose last count it tells. */
     void (*removed)(void *aux, struct session *, const struct snapshot_flow *,
                     int64_t now);
+
+    /* What all readers of the snapshot will get, before they do. */
+    void (*read)(void *aux, struct session *, const struct snapshot *);
 };
 
 void session_set_observer(struct session *, const struct session_observer *,
