@@ -28,6 +28,7 @@ struct admin {
     ADMIN_METHOD(Instances, admin_instances)  \
     ADMIN_METHOD(Epochs, admin_epochs)        \
     ADMIN_METHOD(Members, admin_members)      \
+    ADMIN_METHOD(Targets, admin_targets)      \
     ADMIN_METHOD(Flows, admin_flows)          \
     ADMIN_METHOD(Reload, admin_reload)        \
     ADMIN_METHOD(SetEpoch, admin_set_epoch)   \

@@ -76,6 +76,7 @@ void ctl_print_status(const void *);
 void ctl_print_instances(const void *);
 void ctl_print_epochs(const void *);
 void ctl_print_members(const void *);
+void ctl_print_targets(const void *);
 void ctl_print_flows(const void *);
 void ctl_print_reload(const void *);
 

@@ -33,6 +33,7 @@ static const struct ctl_command commands[] = {
     SHOW("epochs", "Epochs", ctl_print_epochs,
          "show the connected epochs: ticks, prefixes, members, shares"),
     SHOW("members", "Members", ctl_print_members, "show the compute nodes"),
+    PLAIN("targets", "Targets", ctl_print_targets, "show the switches"),
     { .name = "flows",
       .arguments = "[INSTANCE [TARGET]]",
       .help = "show what stands in the switches, in the rules' words, with "

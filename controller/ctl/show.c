@@ -185,3 +185,24 @@ ctl_print_members(const void *reply)
     }
     print_table__(t);
 }
+
+void
+ctl_print_targets(const void *reply)
+{
+    const Evlb__Admin__V1__TargetsReply *r = reply;
+    struct table *t = table_create("TARGET DATAPATH-ID CONNECTED PORTS");
+
+    for (size_t i = 0; i < r->n_targets; i++) {
+        const Evlb__Admin__V1__Target *target = r->targets[i];
+
+        table_add(t, "%s", target->name);
+        table_add(t, "%s", target->datapath_id);
+        table_add(t, "%s", target->connected ? "yes" : "no");
+        if (target->n_ports) {
+            add_words__(t, target->ports, target->n_ports);
+        } else {
+            table_add(t, "all");
+        }
+    }
+    print_table__(t);
+}

@@ -23,7 +23,7 @@ LAST = 2**64 - 1
 CONFIG = """
 openflow = { listen = [ "unix:@/of.sock" ]; };
 admin = { socket = "@/admin.sock"; %s };
-bridges = ( { name = "br0"; datapath_id = "1"; } );
+bridges = ( { name = "br0"; datapath_id = "1"; ports = ( "eth0", 7 ); } );
 interfaces = ( { name = "data"; mac = "02:00:00:00:00:01"; } );
 instances = (
     { name = "alpha"; id = 0; addresses = [ "10.0.0.1", "fd00::1" ];
@@ -155,6 +155,12 @@ def test_members(evlbd):
     assert (two["ports"], two["keep"], two["egress"]) == (8, True, "7")
     assert (one["epochs"], two["epochs"]) == ([1, 2], [2])
     assert (one["slots"], two["slots"]) == (384, 128)
+
+
+def test_targets(evlbd):
+    assert evlbd.json("targets")["targets"] == [
+        {"name": "br0", "datapath_id": "0000000000000001", "connected": False,
+         "ports": ["eth0", "7"]}]
 
 
 def test_tables_line_up(evlbd):
