@@ -43,7 +43,7 @@ grpc_client_SRCS := controller/api/grpc-client.c \
 	controller/api/grpc-status.c
 grpc_PKGS := libevent_core libnghttp2 libprotobuf-c
 admin_SRCS := controller/api/admin.c controller/api/admin-change.c \
-	controller/api/admin-flows.c controller/api/admin-gather.c \
+	controller/api/admin-counters.c controller/api/admin-flows.c controller/api/admin-gather.c \
 	controller/api/admin-show.c controller/api/admin-targets.c \
 	lib/arena.c $(grpc_server_SRCS)
 

@@ -30,6 +30,7 @@ struct admin {
     ADMIN_METHOD(Members, admin_members)      \
     ADMIN_METHOD(Targets, admin_targets)      \
     ADMIN_METHOD(Flows, admin_flows)          \
+    ADMIN_METHOD(Counters, admin_counters)    \
     ADMIN_METHOD(Reload, admin_reload)        \
     ADMIN_METHOD(SetEpoch, admin_set_epoch)   \
     ADMIN_METHOD(Drain, admin_drain)          \

@@ -64,6 +64,7 @@ struct ctl {
 ctl_run_func ctl_run_plain; /* No arguments. */
 ctl_run_func ctl_run_show;  /* An instance, or none for all. */
 ctl_run_func ctl_run_flows;
+ctl_run_func ctl_run_counters;
 ctl_run_func ctl_run_set;
 ctl_run_func ctl_run_drain;
 ctl_run_func ctl_run_add;
@@ -78,6 +79,7 @@ void ctl_print_epochs(const void *);
 void ctl_print_members(const void *);
 void ctl_print_targets(const void *);
 void ctl_print_flows(const void *);
+void ctl_print_counters(const void *);
 void ctl_print_reload(const void *);
 
 /* What they use. */

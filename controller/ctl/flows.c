@@ -124,6 +124,68 @@ ctl_print_flows(const void *reply)
     table_destroy(t);
 }
 
+/* Adds who 'c' counts for. */
+static void
+add_owner__(struct table *t, const Evlb__Admin__V1__Counter *c)
+{
+    if (*c->port) {
+        table_add(t, "%s:%s", c->target, c->port);
+    } else if (c->member >= 0) {
+        table_add(t, "%" PRId32, c->member);
+    } else {
+        table_add(t, "%s", *c->interface ? c->interface : "-");
+    }
+}
+
+/* Prints what is not 0. */
+void
+ctl_print_counters(const void *reply)
+{
+    const Evlb__Admin__V1__CountersReply *r = reply;
+    struct table *t =
+        table_create("SCOPE INSTANCE OF COUNTER DROPPED >PACKETS >BYTES");
+
+    for (size_t i = 0; i < r->n_counters; i++) {
+        const Evlb__Admin__V1__Counter *c = r->counters[i];
+
+        if (c->packets) {
+            table_add(t, "%s", c->scope);
+            table_add(t, "%s", *c->instance ? c->instance : "-");
+            add_owner__(t, c);
+            table_add(t, "%s", c->name);
+            table_add(t, "%s", c->dropped ? "dropped" : "-");
+            table_add(t, "%" PRIu64, c->packets);
+            table_add(t, "%" PRIu64, c->bytes);
+        }
+    }
+    table_print(t, stdout);
+    table_destroy(t);
+}
+
+/* counters [INSTANCE] */
+int
+ctl_run_counters(struct ctl *ctl, const struct ctl_command *command, int argc,
+                 char *argv[])
+{
+    Evlb__Admin__V1__InstanceRequest r =
+        EVLB__ADMIN__V1__INSTANCE_REQUEST__INIT;
+    ProtobufCMessage *reply;
+    int code;
+
+    if (argc) {
+        r.instance = argv[0];
+    }
+    code = ctl_call(ctl, command->method, &r.base, &reply);
+    if (code == CTL_OK) {
+        const Evlb__Admin__V1__CountersReply *c = (const void *) reply;
+
+        ctl_print_reply(ctl, reply, command->print);
+        code = report_errors__(c->errors, c->n_errors);
+        protobuf_c_message_free_unpacked(reply, NULL);
+    }
+    return code;
+}
+
 /* flows [INSTANCE [TARGET]] */
 int
 ctl_run_flows(struct ctl *ctl, const struct ctl_command *command, int argc,

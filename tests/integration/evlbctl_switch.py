@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import time
 
 import pytest
@@ -14,6 +15,8 @@ import pytest
 import lab
 
 EVLBCTL = os.path.join(lab.BIN, "evlbctl")
+
+PROBE = os.path.join(lab.TOP, "mininet", "probe.py")
 
 CONFIG = """
 bridges = ( { name = "br0"; datapath_id = "0000000000000042"; } );
@@ -192,6 +195,41 @@ def test_flows_count(world):
     before = sent()
     assert world.send(5, 1)
     lab.wait_for("the packet to be counted", lambda: sent() == before + 1)
+
+
+def test_counters(world):
+    """Packets are counted by name: for the instance, and for the member."""
+    def packets(name, member=-1):
+        return sum(c["packets"] for c in
+                   world.json("counters", "demo")["counters"]
+                   if c["name"] == name and c["member"] == member)
+    before = packets("rx_v2"), packets("mbr_tx", 1), packets("bad_magic")
+    assert world.send(6, 1)
+    world.daq.run(sys.executable, PROBE, "udp", "10.42.0.1", "16384",
+                  "00" * 16)
+    lab.wait_for("the packets to be counted", lambda: (
+        packets("rx_v2"), packets("mbr_tx", 1), packets("bad_magic"))
+                 == (before[0] + 1, before[1] + 1, before[2] + 1))
+    rows = world.json("counters")["counters"]
+    assert {"instance", "member"} <= {r["scope"] for r in rows}
+    assert all(r["dropped"] for r in rows if r["name"] == "bad_magic")
+    assert not any(r["dropped"] for r in rows if r["name"] == "mbr_tx")
+    table = world.ok("counters", "demo")
+    assert re.search(r"^instance +demo +- +bad_magic +dropped +1 ", table,
+                     re.M)
+
+
+def test_counters_stay(world):
+    """What was counted for a member does not go with its flows."""
+    world.ok("lb", "add", "demo", "id=9", "ip=10.42.0.102",
+             "mac=02:65:76:6c:01:02", "base=20001", "egress=cn2")
+    before = world.json("counters")["counters"]
+    world.ok("lb", "remove", "demo", "9")
+    after = {(c["scope"], c["instance"], c["member"], c["name"], c["port"]):
+             c["packets"] for c in world.json("counters")["counters"]}
+    for c in before:
+        assert after[c["scope"], c["instance"], c["member"], c["name"],
+                     c["port"]] >= c["packets"]
 
 
 @pytest.mark.parametrize("words, expected", [
