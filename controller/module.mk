@@ -36,8 +36,9 @@ engine_SRCS := controller/counters.c controller/engine.c controller/engine-opera
 
 # gRPC: the server's side, the client's, and the operator's service.
 grpc_server_SRCS := controller/api/grpc-call.c controller/api/grpc-message.c \
-	controller/api/grpc-server.c controller/api/grpc-session.c \
-	controller/api/grpc-status.c controller/api/peer.c
+	controller/api/grpc-request.c controller/api/grpc-server.c \
+	controller/api/grpc-session.c controller/api/grpc-status.c \
+	controller/api/peer.c
 grpc_client_SRCS := controller/api/grpc-client.c \
 	controller/api/grpc-client-session.c controller/api/grpc-message.c \
 	controller/api/grpc-status.c
@@ -175,8 +176,8 @@ fuzz-session_OVS := yes
 
 echo_SRCS := tests/grpc/echo.c controller/core/mem.c
 grpc_session_SRCS := controller/api/grpc-call.c \
-	controller/api/grpc-message.c controller/api/grpc-session.c \
-	controller/api/grpc-status.c
+	controller/api/grpc-message.c controller/api/grpc-request.c \
+	controller/api/grpc-session.c controller/api/grpc-status.c
 
 UNIT_TESTS += test-grpc
 test-grpc_SRCS := tests/unit/test-grpc.c controller/api/grpc-message.c \

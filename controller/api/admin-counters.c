@@ -30,17 +30,6 @@ scope__(enum counter_scope scope)
 }
 
 static char *
-instance_name__(struct arena *arena, const struct state *state, int id)
-{
-    const struct instance *in =
-        id >= 0 ? state_find_instance(state, (uint16_t) id) : NULL;
-
-    return (in        ? arena_strdup(arena, in->name)
-            : id >= 0 ? arena_printf(arena, "#%d", id)
-                      : arena_strdup(arena, ""));
-}
-
-static char *
 interface_name__(struct arena *arena, const struct state *state, int id)
 {
     for (size_t i = 0; i < state->n_interfaces; i++) {
@@ -67,7 +56,7 @@ make_counter__(struct arena *arena, const struct state *state,
                                             EVLB__ADMIN__V1__COUNTER__INIT);
 
     m->scope = arena_strdup(arena, scope__(c->scope));
-    m->instance = instance_name__(arena, state, c->instance);
+    m->instance = admin_instance_name(arena, state, c->instance);
     m->member = c->member;
     m->interface = interface_name__(arena, state, c->iface);
     m->target = target_name__(arena, state, c->datapath_id);

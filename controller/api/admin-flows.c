@@ -17,17 +17,6 @@ struct flows {
     struct arena arena;
 };
 
-static char *
-instance_name__(struct flows *f, int id)
-{
-    const struct instance *in =
-        id >= 0 ? state_find_instance(f->state, (uint16_t) id) : NULL;
-
-    return (in        ? arena_strdup(&f->arena, in->name)
-            : id >= 0 ? arena_printf(&f->arena, "#%d", id)
-                      : arena_strdup(&f->arena, ""));
-}
-
 /* Returns the name of the port whose number is 's', or 's'. */
 static char *
 port_name__(struct flows *f, const char *s)
@@ -63,7 +52,7 @@ make_flow__(struct flows *f, const struct description *d)
     m->stage = arena_strdup(arena, d->stage);
     m->kind = arena_strdup(arena, d->kind);
     m->verdict = arena_strdup(arena, d->verdict);
-    m->instance = instance_name__(f, d->instance);
+    m->instance = admin_instance_name(arena, f->state, d->instance);
     m->epoch = d->epoch;
     m->has_ticks = d->has_ticks;
     m->first_tick = d->first_tick;

@@ -47,6 +47,7 @@ ADMIN_METHODS
 #define ADMIN_NEW(ARENA, TYPE, INIT) \
     admin_copy((ARENA), &(TYPE) INIT, sizeof(TYPE))
 
+char *admin_instance_name(struct arena *, const struct state *, int id);
 void *admin_copy(struct arena *, const void *, size_t size);
 bool admin_find(const struct state *, struct grpc_call *, const char *name);
 bool admin_select(const struct state *, struct grpc_call *, const char *name,

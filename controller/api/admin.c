@@ -23,6 +23,18 @@ admin_copy(struct arena *arena, const void *p, size_t size)
     return memcpy(arena_alloc(arena, size), p, size);
 }
 
+/* Returns the name of the instance 'id', in 'arena': empty if it is -1. */
+char *
+admin_instance_name(struct arena *arena, const struct state *state, int id)
+{
+    const struct instance *in =
+        id >= 0 ? state_find_instance(state, (uint16_t) id) : NULL;
+
+    return (in        ? arena_strdup(arena, in->name)
+            : id >= 0 ? arena_printf(arena, "#%d", id)
+                      : arena_strdup(arena, ""));
+}
+
 /* Returns the names of 'state''s instances, for a message. */
 static char *
 instance_names__(const struct state *state)

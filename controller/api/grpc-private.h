@@ -3,7 +3,7 @@
 #ifndef EVLB_GRPC_PRIVATE_H
 #define EVLB_GRPC_PRIVATE_H 1
 
-/* What grpc-session.c and grpc-call.c share.
+/* What grpc-session.c, grpc-request.c and grpc-call.c share.
  *
  *     grpc_session --- calls ---> grpc_call <--- the handler's, until finished
  *          |                         |
@@ -98,6 +98,9 @@ void grpc_call_close__(struct grpc_call *);
 void grpc_call_orphan__(struct grpc_call *);
 bool grpc_call_add_header__(struct grpc_call *, const uint8_t *name, size_t,
                             const uint8_t *value, size_t);
+void grpc_call_begin__(struct grpc_call *);
+void grpc_call_receive__(struct grpc_call *, const uint8_t *, size_t);
+void grpc_call_end_request__(struct grpc_call *);
 void grpc_call_run__(struct grpc_call *);
 void grpc_call_fail__(struct grpc_call *, enum grpc_status, const char *);
 void grpc_call_fail_http__(struct grpc_call *, const char *status);
