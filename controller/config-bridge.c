@@ -33,6 +33,7 @@ static void
 parse_bridge_ports__(struct reader *r, const config_setting_t *list,
                      struct bridge *bridge)
 {
+    reader_check_list(r, list);
     bridge->ports = mem_zalloc(reader_length(list) * sizeof *bridge->ports);
     for (size_t i = 0; i < reader_length(list); i++) {
         const config_setting_t *s =
@@ -57,7 +58,7 @@ parse_bridge__(struct reader *r, const config_setting_t *group,
     struct bridge *bridge = &state->bridges[state->n_bridges++];
 
     reader_check_names(r, group, names);
-    bridge->name = mem_strdup(reader_get_string(r, group, "name"));
+    bridge->name = parse_name(r, group);
     bridge->datapath_id = parse_datapath_id__(r, group);
     bridge->line = reader_line(group);
     parse_bridge_ports__(r, reader_find_list(r, group, "ports"), bridge);
@@ -130,7 +131,7 @@ parse_interface__(struct reader *r, const config_setting_t *group,
     struct interface *iface = &state->interfaces[index];
 
     reader_check_names(r, group, names);
-    iface->name = mem_strdup(reader_get_string(r, group, "name"));
+    iface->name = parse_name(r, group);
     iface->id =
         (uint8_t) reader_find_uint(r, group, "id", 0, INTERFACE_ID_MAX, index);
     iface->vlan = (uint16_t) reader_find_uint(r, group, "vlan", 0, 4094, 0);

@@ -89,9 +89,7 @@ parse_instance_interfaces__(struct reader *r, const config_setting_t *group,
     size_t n = list ? reader_length(list) : state->n_interfaces;
 
     instance->interfaces = mem_zalloc(n * sizeof(const struct interface *));
-    if (list && !n) {
-        reader_fail(r, list, "must not be empty");
-    }
+    reader_check_list(r, list);
     for (size_t i = 0; !r->error && i < n; i++) {
         const struct interface *iface = &state->interfaces[i];
 
@@ -142,6 +140,7 @@ parse_sources__(struct reader *r, const config_setting_t *group,
         reader_fail(r, group, "lacks sources: nobody could send");
         return;
     }
+    reader_check_list(r, list);
     instance->sources = mem_zalloc(n * sizeof *instance->sources);
     for (size_t i = 0; !r->error && i < n; i++) {
         const config_setting_t *setting =
@@ -191,7 +190,7 @@ parse_instance__(struct reader *r, const config_setting_t *group,
     epochs_init(&instance->epochs);
     reader_check_names(r, group, names);
     instance->line = reader_line(group);
-    instance->name = mem_strdup(reader_get_string(r, group, "name"));
+    instance->name = parse_name(r, group);
     instance->id =
         (uint16_t) reader_get_uint(r, group, "id", 0, INSTANCE_ID_MAX);
     instance->late = reader_find_choice(r, group, "late", lates, 0)

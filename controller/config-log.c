@@ -5,6 +5,7 @@
 #include "controller/config-parse.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/core/mem.h"
 #include "controller/log.h"
@@ -18,8 +19,15 @@ parse_level__(struct reader *r, const config_setting_t *setting,
     const char *level = reader_to_string(r, setting);
     char *spec =
         mem_printf("%s%s%s", module ? module : "", module ? ":" : "", level);
-    char *error = r->error ? NULL : log_settings_add_level(log, spec);
+    char *error = NULL;
 
+    if (!module && strchr(level, ':')) {
+        reader_fail(r, setting,
+                    "\"%s\" is for one module: write log.modules = { "
+                    "MODULE = \"LEVEL\"; }",
+                    level);
+    }
+    error = r->error ? NULL : log_settings_add_level(log, spec);
     if (error) {
         reader_fail(r, setting, "%s", error);
     }

@@ -129,6 +129,9 @@ parse_calendar__(struct reader *r, const config_setting_t *group,
     const struct calendar *calendar = NULL;
     struct calendar_share *shares;
 
+    if (!list) {
+        reader_get_setting(r, group, "members");
+    }
     shares = mem_zalloc(n * sizeof *shares);
     for (size_t i = 0; i < n; i++) {
         parse_share__(r, config_setting_get_elem(list, (unsigned int) i),

@@ -15,6 +15,8 @@ struct log_settings;
 
 void parse_admin(struct reader *, const config_setting_t *root,
                  struct admin_settings *);
+char *config_file_read(config_t *, const char *file);
+
 void
 parse_bridges(struct reader *, const config_setting_t *root, struct state *);
 void parse_log(struct reader *, const config_setting_t *root,
@@ -28,6 +30,7 @@ void parse_members(struct reader *, const config_setting_t *instance,
 void parse_epochs(struct reader *, const config_setting_t *instance,
                   struct instance *);
 
+char *parse_name(struct reader *, const config_setting_t *group);
 void parse_mac(struct reader *, const config_setting_t *group,
                const char *name, struct mac *);
 void parse_addr(struct reader *, const config_setting_t *, struct in6_addr *);

@@ -65,7 +65,9 @@ reader_fail(struct reader *r, const config_setting_t *setting,
 int
 reader_line(const config_setting_t *setting)
 {
-    return (int) config_setting_source_line(setting);
+    unsigned int line = config_setting_source_line(setting);
+
+    return line ? (int) line : 1; /* The whole file has none. */
 }
 
 /* Returns the number of elements of 'setting', which may be NULL. */
@@ -96,6 +98,28 @@ reader_check_names(struct reader *r, const config_setting_t *group,
         }
         if (!names[j]) {
             reader_fail(r, member, "is no known setting");
+        }
+    }
+}
+
+/* Checks that the list or array 'list', which may be NULL, is not empty, and
+ * that no string is in it twice. */
+void
+reader_check_list(struct reader *r, const config_setting_t *list)
+{
+    if (list && !reader_length(list)) {
+        reader_fail(r, list, "must not be empty");
+    }
+    for (unsigned int i = 1; !r->error && i < reader_length(list); i++) {
+        const char *s = config_setting_get_string_elem(list, (int) i);
+
+        for (unsigned int j = 0; s && j < i; j++) {
+            const char *t = config_setting_get_string_elem(list, (int) j);
+
+            if (t && !strcmp(s, t)) {
+                reader_fail(r, config_setting_get_elem(list, i),
+                            "is listed twice");
+            }
         }
     }
 }

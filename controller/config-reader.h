@@ -25,6 +25,8 @@ void reader_fail(struct reader *, const config_setting_t *, const char *format,
 void reader_check_names(struct reader *, const config_setting_t *,
                         const char *const names[]);
 
+void reader_check_list(struct reader *, const config_setting_t *);
+
 /* Members of a group.  Those of reader_get_*() must be there, and those of
  * reader_find_*() need not. */
 const config_setting_t *

@@ -9,6 +9,19 @@
 
 #include "controller/core/mem.h"
 
+/* Returns the name that 'group' has to have, which the caller must free. */
+char *
+parse_name(struct reader *r, const config_setting_t *group)
+{
+    const char *name = reader_get_string(r, group, "name");
+
+    if (!r->error && !*name) {
+        reader_fail(r, config_setting_get_member(group, "name"),
+                    "must not be empty");
+    }
+    return mem_strdup(name);
+}
+
 /* Stores in 'mac' the unicast address that the member 'name' of 'group'
  * is. */
 void
@@ -61,6 +74,8 @@ parse_port(struct reader *r, const config_setting_t *setting,
     if (config_setting_is_number(setting)) {
         port->type = PORT_NUMBER;
         port->number = (uint32_t) reader_to_uint(r, setting, 1, 0xfeff);
+    } else if (config_setting_type(setting) != CONFIG_TYPE_STRING) {
+        reader_fail(r, setting, "must be a port's name or number");
     } else {
         const char *s = reader_to_string(r, setting);
 

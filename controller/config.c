@@ -66,6 +66,7 @@ parse_openflow__(struct reader *r, const config_setting_t *root,
     if (group) {
         reader_check_names(r, group, names);
         listen = reader_find_list(r, group, "listen");
+        reader_check_list(r, listen);
         allow_plain = reader_find_bool(r, group, "allow_plain", false);
     }
     if (!listen) {
@@ -106,21 +107,6 @@ parse_root__(struct reader *r, const config_setting_t *root,
     parse_instances(r, root, &config->state);
 }
 
-/* Reads 'cf' from 'file'. */
-static char *
-read__(config_t *cf, const char *file)
-{
-    if (config_read_file(cf, file)) {
-        return NULL;
-    }
-    if (config_error_type(cf) == CONFIG_ERR_FILE_IO) {
-        return mem_printf("%s: cannot be read", file);
-    }
-    return mem_printf("%s:%d: %s",
-                      config_error_file(cf) ? config_error_file(cf) : file,
-                      config_error_line(cf), config_error_text(cf));
-}
-
 /* Reads and checks the configuration in 'file'.
  *
  * Returns NULL and stores the configuration in '*configp', which the caller
@@ -136,7 +122,7 @@ evlb_config_load(const char *file, struct evlb_config **configp)
     config->file = mem_strdup(file);
     state_init(&config->state);
     config_init(&cf);
-    r.error = read__(&cf, file);
+    r.error = config_file_read(&cf, file);
     if (!r.error) {
         r.error = config_numbers_check(config_root_setting(&cf), file);
     }

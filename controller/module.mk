@@ -25,7 +25,7 @@ ovs_SRCS := controller/target/ovs/address.c controller/target/ovs/change.c \
 	controller/target/ovs/snapshot.c \
 	controller/target/ovs/snapshot-decode.c
 config_SRCS := controller/config.c controller/config-admin.c \
-	controller/config-bridge.c \
+	controller/config-bridge.c controller/config-file.c \
 	controller/config-instance.c controller/config-log.c \
 	controller/config-member.c controller/config-numbers.c \
 	controller/config-reader.c controller/config-values.c \
@@ -84,7 +84,8 @@ evlbctl-switch_TIMEOUT := 180
 UNITS += build/evlbd.service
 
 CHECK_SUITES += service
-service_CMD := $(PYTEST) tests/integration/test_service.py
+service_CMD := $(PYTEST) tests/integration/test_service.py \
+	tests/integration/test_config_mistakes.py
 service_FORMAT := pytest
 service_TIMEOUT := 120
 service_DEPS := build/bin/evlbd build/evlbd.service

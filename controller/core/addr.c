@@ -106,9 +106,10 @@ addr_is_unicast(const struct in6_addr *addr)
     if (addr_is_ipv4(addr)) {
         uint8_t first = addr->s6_addr[12];
 
-        return first > 0 && first < 224;
+        return first > 0 && first != 127 && first < 224;
     }
-    return !IN6_IS_ADDR_UNSPECIFIED(addr) && !IN6_IS_ADDR_MULTICAST(addr);
+    return !IN6_IS_ADDR_UNSPECIFIED(addr) && !IN6_IS_ADDR_LOOPBACK(addr)
+           && !IN6_IS_ADDR_MULTICAST(addr);
 }
 
 /* Returns the IPv4 address in 'addr', in host byte order. */

@@ -184,6 +184,18 @@ instance_find_member(const struct instance *instance, uint16_t id)
     return NULL;
 }
 
+/* Returns true if 'addr' is an address of 'instance' itself. */
+static bool
+is_own__(const struct instance *instance, const struct in6_addr *addr)
+{
+    for (size_t i = 0; i < instance->n_addresses; i++) {
+        if (addr_equal(&instance->addresses[i], addr)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Returns true if 'instance' has an address of the family of 'ip'. */
 static bool
 has_family__(const struct instance *instance, const struct in6_addr *ip)
@@ -211,6 +223,9 @@ instance_check_member(const struct instance *instance,
     if (!has_family__(instance, &member->ip)) {
         return mem_strdup("the instance has no address of the family of the "
                           "member's ip");
+    }
+    if (is_own__(instance, &member->ip)) {
+        return mem_strdup("ip is an address of the instance itself");
     }
     if (member->bits > MEMBER_BITS_MAX) {
         return mem_printf("bits is above %d", MEMBER_BITS_MAX);
