@@ -31,6 +31,7 @@ config_SRCS := controller/config.c controller/config-admin.c \
 	controller/config-reader.c controller/config-values.c \
 	controller/log.c
 
+trace_SRCS := controller/trace.c controller/trace-packet.c
 engine_SRCS := controller/counters.c controller/engine.c controller/engine-operation.c \
 	controller/engine-plan.c controller/epoch-log.c
 
@@ -133,6 +134,12 @@ test-snapshot_SRCS := tests/unit/test-snapshot.c tests/unit/fake-switch.c \
 	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
 	$(filter-out %/server.c %/address.c %/listener.c,$(ovs_SRCS))
 test-snapshot_OVS := yes
+
+UNIT_TESTS += test-trace
+test-trace_SRCS := tests/unit/test-trace.c tests/unit/random-state.c \
+	$(trace_SRCS) controller/trace-switch.c $(core_SRCS) $(rules_SRCS) \
+	$(flows_SRCS)
+test-trace_OVS := yes
 
 UNIT_TESTS += test-counters
 test-counters_SRCS := tests/unit/test-counters.c controller/counters.c \
