@@ -231,3 +231,11 @@ test-output_SRCS := tests/unit/test-output.c controller/core/mem.c \
 	controller/ctl/table.c lib/json.c lib/pb-json.c
 test-output_PROTOS := controller/api/admin.proto
 test-output_PKGS := libprotobuf-c
+
+FUZZERS += fuzz-grpc-client
+fuzz-grpc-client_SRCS := tests/fuzz/fuzz-grpc-client.c \
+	controller/api/grpc-client-session.c controller/api/grpc-message.c \
+	controller/api/grpc-status.c controller/core/mem.c
+fuzz-grpc-client_SEEDS := tests/fuzz/seeds/grpc-client
+fuzz-grpc-client_PROTOS := tests/grpc/echo.proto
+fuzz-grpc-client_PKGS := $(grpc_PKGS)

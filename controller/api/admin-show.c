@@ -44,6 +44,17 @@ share__(const struct calendar *calendar, uint16_t member)
             / (double) calendar_n_slots(calendar));
 }
 
+static uint32_t
+weight__(const struct calendar *calendar, uint16_t member)
+{
+    for (size_t i = 0; i < calendar->n_shares; i++) {
+        if (calendar->shares[i].member == member) {
+            return calendar->shares[i].weight;
+        }
+    }
+    return 0;
+}
+
 /* Status. */
 
 static Evlb__Admin__V1__InstanceStatus *
@@ -192,6 +203,7 @@ add_epoch_members__(struct arena *arena, Evlb__Admin__V1__Epoch *m,
             em->member = id;
             em->slots = (uint32_t) slots;
             em->share = share__(calendar, id);
+            em->weight = weight__(calendar, id);
             m->members[m->n_members++] = em;
         }
     }
@@ -212,6 +224,7 @@ make_epoch__(struct arena *arena, const struct instance *in, size_t i)
     m->last = m->newest ? UINT64_MAX : in->epochs.epochs[i + 1]->first - 1;
     m->slots = (uint32_t) calendar_n_slots(epoch->calendar);
     m->xor_ = epoch->xor ;
+    m->added = !in->epoch_lines[i];
     epochs_get_prefixes(&in->epochs, i, &prefixes);
     add_prefixes__(arena, m, &prefixes);
     add_epoch_members__(arena, m, in, epoch->calendar);
@@ -283,6 +296,7 @@ make_member__(struct arena *arena, const struct instance *in,
     m->ports = 1u << member->bits;
     m->keep = member->keep;
     m->egress = arena_strdup(arena, egress);
+    m->added = !member->line;
     free(egress);
     if (newest) {
         m->slots = (uint32_t) calendar_count(newest->calendar, member->id);

@@ -183,6 +183,8 @@ data_cb__(nghttp2_session *h2, uint8_t flags, int32_t stream,
             call_abort__(call, GRPC_INTERNAL, "the reply is malformed");
             return 0;
         }
+        /* Whoever was given the reply may have cancelled the call. */
+        call = find_call__(h2, stream);
     }
     return 0;
 }

@@ -121,15 +121,16 @@ static void
 print_epoch__(const Evlb__Admin__V1__Epoch *epoch)
 {
     printf("%s, epoch %" PRIu32 ": ticks %" PRIu64 "-%" PRIu64 "%s, %" PRIu32
-           " slots, xor %" PRIu32 "\n",
+           " slots, xor %" PRIu32 "%s\n",
            epoch->instance, epoch->id, epoch->first, epoch->last,
            epoch->newest ? " (newest, open end)" : "", epoch->slots,
-           epoch->xor_);
+           epoch->xor_, epoch->added ? ", added" : "");
     for (size_t i = 0; i < epoch->n_members; i++) {
         const Evlb__Admin__V1__EpochMember *m = epoch->members[i];
 
-        printf("    member %5" PRIu32 "  %3" PRIu32 " slots  %5.1f %%\n",
-               m->member, m->slots, 100 * m->share);
+        printf("    member %5" PRIu32 "  weight %" PRIu32 "  %3" PRIu32
+               " slots  %5.1f %%\n",
+               m->member, m->weight, m->slots, 100 * m->share);
     }
     for (size_t i = 0; i < epoch->n_prefixes; i++) {
         printf("    prefix %s\n", epoch->prefixes[i]);
@@ -157,7 +158,7 @@ ctl_print_members(const void *reply)
 {
     const Evlb__Admin__V1__MembersReply *r = reply;
     struct table *t = table_create("INSTANCE >MEMBER IP MAC UDP EGRESS KEEP "
-                                   ">SLOTS >SHARE EPOCHS");
+                                   ">SLOTS >SHARE EPOCHS ADDED");
 
     for (size_t i = 0; i < r->n_members; i++) {
         const Evlb__Admin__V1__Member *m = r->members[i];
@@ -181,6 +182,7 @@ ctl_print_members(const void *reply)
             epochs = longer;
         }
         table_add(t, "%s", m->n_epochs ? epochs : "-");
+        table_add(t, "%s", m->added ? "yes" : "no");
         free(epochs);
     }
     print_table__(t);

@@ -137,8 +137,9 @@ def test_epochs(evlbd):
     assert (second["first"], second["last"]) == (1000, LAST)
     assert second["newest"] and second["prefixes"] == [
         "0x0000000000000000/0"]
-    assert [(m["member"], m["slots"], m["share"])
-            for m in second["members"]] == [(1, 384, 0.75), (2, 128, 0.25)]
+    assert [(m["member"], m["weight"], m["slots"], m["share"])
+            for m in second["members"]] == [(1, 3, 384, 0.75),
+                                            (2, 1, 128, 0.25)]
     # The prefixes of the first are its ticks, each once.
     ticks = []
     for prefix in first["prefixes"]:
@@ -185,6 +186,7 @@ def test_set(evlbd):
     assert [(e["id"], e["first"], e["last"]) for e in epochs] == [
         (1, 0, 999), (2, 1000, 4999), (3, 5000, LAST)]
     assert [m["slots"] for m in epochs[2]["members"]] == [256, 256]
+    assert [e["added"] for e in epochs] == [False, False, True]
 
 
 def test_last_tick(evlbd):
@@ -202,6 +204,8 @@ def test_drain_and_remove(evlbd):
     nine = evlbd.json("members", "alpha")["members"][2]
     assert (nine["id"], nine["ip"], nine["ports"]) == (9, "fd00::9", 4)
     assert (nine["keep"], nine["egress"]) == (True, "in_port")
+    assert [m["added"] for m in evlbd.json("members", "alpha")["members"]] == [
+        False, False, True]
     evlbd.ok("lb", "set", "alpha", "--force", "--at-event", "2000", "9=1",
              "1=1")
     assert "9" in evlbd.refused(1, "lb", "remove", "alpha", "9")

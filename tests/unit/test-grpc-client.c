@@ -236,6 +236,47 @@ test_cancel(void **state)
     assert_int_equal(f->echo.n_cancelled, 1);
 }
 
+/* Who gives up at the first of many replies. */
+static void
+cancelling_reply_cb(void *call_, const ProtobufCMessage *reply)
+{
+    struct grpc_client_call **call = call_;
+
+    (void) reply;
+    assert_non_null(*call);
+    grpc_client_call_cancel(*call);
+    *call = NULL;
+}
+
+static void
+ignoring_done_cb(void *call, enum grpc_status status, const char *message)
+{
+    (void) call;
+    (void) message;
+    assert_int_equal(status, GRPC_CANCELLED);
+}
+
+static void
+test_cancel_in_reply(void **state)
+{
+    struct fixture *f = *state;
+    Evlb__Test__RepeatRequest repeat = EVLB__TEST__REPEAT_REQUEST__INIT;
+    struct grpc_client_call *call;
+    const struct grpc_client_request request = {
+        .service = &evlb__test__echo__descriptor,
+        .method = "Repeat",
+        .message = &repeat.base,
+        .reply = cancelling_reply_cb,
+        .done = ignoring_done_cb,
+        .aux = &call,
+    };
+
+    repeat.count = 100;
+    call = grpc_client_session_call(f->client, &request, 0);
+    exchange(f);
+    assert_null(call);
+}
+
 /* Calls on a connection that goes, and on one that is gone. */
 static void
 test_end(void **state)
@@ -388,15 +429,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_calls),
-        TEST(test_big_reply),
-        TEST(test_deadline),
-        TEST(test_cancel),
-        TEST(test_end),
-        TEST(test_destroy),
-        TEST(test_not_http2),
-        TEST(test_other_http),
-        cmocka_unit_test(test_bad_replies),
+        TEST(test_calls),           TEST(test_big_reply),
+        TEST(test_deadline),        TEST(test_cancel),
+        TEST(test_cancel_in_reply), TEST(test_end),
+        TEST(test_destroy),         TEST(test_not_http2),
+        TEST(test_other_http),      cmocka_unit_test(test_bad_replies),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,9 +70,11 @@ test_message(void **state)
                  "    {\n"
                  "      \"member\": 65534,\n"
                  "      \"slots\": 0,\n"
-                 "      \"share\": 0.250\n"
+                 "      \"share\": 0.250,\n"
+                 "      \"weight\": 0\n"
                  "    }\n"
-                 "  ]\n"
+                 "  ],\n"
+                 "  \"added\": false\n"
                  "}\n");
 }
 
