@@ -104,13 +104,18 @@ static void
 parse_share__(struct reader *r, const config_setting_t *group,
               const struct instance *instance, struct calendar_share *share)
 {
-    static const char *const names[] = { "id", "weight", NULL };
+    static const char *const names[] = { "id", "weight", "min_factor",
+                                         "max_factor", NULL };
 
     reader_check_names(r, group, names);
     share->member =
         (uint16_t) reader_get_uint(r, group, "id", 0, MEMBER_ID_MAX);
     share->weight =
         (uint32_t) reader_find_uint(r, group, "weight", 0, WEIGHT_MAX, 1);
+    share->min_factor =
+        reader_find_double(r, group, "min_factor", 0, CALENDAR_FACTOR_MAX, 0);
+    share->max_factor =
+        reader_find_double(r, group, "max_factor", 0, CALENDAR_FACTOR_MAX, 0);
     if (!r->error && !instance_find_member(instance, share->member)) {
         reader_fail(r, group, "the instance has no member %" PRIu16,
                     share->member);

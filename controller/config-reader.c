@@ -223,6 +223,29 @@ reader_find_uint(struct reader *r, const config_setting_t *group,
     return setting ? reader_to_uint(r, setting, min, max) : otherwise;
 }
 
+/* Returns the number, with or without a fraction, that the member 'name' of
+ * 'group' is, or 'otherwise' if there is none. */
+double
+reader_find_double(struct reader *r, const config_setting_t *group,
+                   const char *name, double min, double max, double otherwise)
+{
+    const config_setting_t *setting = find__(r, group, name);
+    double value;
+
+    if (!setting) {
+        return otherwise;
+    }
+    value = config_setting_type(setting) == CONFIG_TYPE_FLOAT
+                ? config_setting_get_float(setting)
+                : (double) config_setting_get_int64(setting);
+    if (!config_setting_is_number(setting)
+        || !(value >= min && value <= max)) {
+        reader_fail(r, setting, "must be a number from %g to %g", min, max);
+        return otherwise;
+    }
+    return value;
+}
+
 /* Returns the string that 'setting' is. */
 const char *
 reader_to_string(struct reader *r, const config_setting_t *setting)

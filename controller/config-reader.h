@@ -39,6 +39,9 @@ uint64_t reader_get_uint(struct reader *, const config_setting_t *,
 uint64_t
 reader_find_uint(struct reader *, const config_setting_t *, const char *name,
                  uint64_t min, uint64_t max, uint64_t otherwise);
+double
+reader_find_double(struct reader *, const config_setting_t *, const char *name,
+                   double min, double max, double otherwise);
 const char *
 reader_get_string(struct reader *, const config_setting_t *, const char *name);
 bool reader_find_bool(struct reader *, const config_setting_t *,

@@ -2,7 +2,7 @@
 
 #include "controller/core/calendar.h"
 
-#include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +12,11 @@
 struct quota {
     uint16_t member;
     uint32_t weight;
+    uint64_t min_ppm; /* Its factors, in millionths. */
+    uint64_t max_ppm;
+    uint32_t min; /* Bounds of 'n_slots'. */
+    uint32_t max;
+    bool fixed;         /* Is 'n_slots' final? */
     uint32_t n_slots;   /* Slots that it is to have. */
     uint32_t n_placed;  /* Slots that it has already. */
     uint64_t remainder; /* Of the division that gave 'n_slots'. */
@@ -39,22 +44,137 @@ quota_compare_remainder__(const void *a_, const void *b_)
     return quota_compare_member__(a, b);
 }
 
-/* Divides 'n_slots' among the 'n' quotas by largest remainder (Hamilton's
- * method): each gets the integer part of its proportion, and what is left
- * over goes one by one to the largest fractions. */
-static void
-quota_apportion__(struct quota *quotas, size_t n, uint32_t n_slots,
-                  uint64_t sum)
+#define PPM UINT64_C(1000000)
+
+/* Makes the bounds of the 'n' quotas, 'n_weighted' of which have a weight,
+ * whole numbers: rounded inwards, or outwards with 'relaxed'.  Returns true if
+ * 'n_slots' can be divided so that each is within its own. */
+static bool
+quota_set_bounds__(struct quota *quotas, size_t n, uint64_t n_weighted,
+                   uint32_t n_slots, bool relaxed)
 {
-    uint32_t left = n_slots;
+    uint64_t unit = PPM * n_weighted;
+    uint64_t sum_min = 0;
+    uint64_t sum_max = 0;
+    bool ordered = true;
 
-    assert(sum);
     for (size_t i = 0; i < n; i++) {
-        uint64_t product = (uint64_t) quotas[i].weight * n_slots;
+        struct quota *q = &quotas[i];
+        uint64_t min =
+            (q->min_ppm * n_slots + (relaxed ? 0 : unit - 1)) / unit;
+        uint64_t max =
+            (q->max_ppm * n_slots + (relaxed ? unit - 1 : 0)) / unit;
 
-        quotas[i].n_slots = (uint32_t) (product / sum);
-        quotas[i].remainder = product % sum;
-        left -= quotas[i].n_slots;
+        q->min = (uint32_t) (min < n_slots ? min : n_slots);
+        q->max = (uint32_t) (max < n_slots ? max : n_slots);
+        q->max = q->weight ? q->max : 0;
+        ordered = ordered && q->min <= q->max;
+        sum_min += min;
+        sum_max += q->max;
+    }
+    return ordered && sum_min <= n_slots && n_slots <= sum_max;
+}
+
+static char *
+quota_bound__(struct quota *quotas, size_t n, uint32_t n_slots)
+{
+    uint64_t n_weighted = 0;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        n_weighted += quotas[i].weight > 0;
+        sum += quotas[i].min_ppm;
+    }
+    if (quota_set_bounds__(quotas, n, n_weighted, n_slots, false)
+        || quota_set_bounds__(quotas, n, n_weighted, n_slots, true)) {
+        return NULL;
+    }
+    if (sum > PPM * n_weighted) {
+        return mem_printf("the minimum factors ask for more than all %" PRIu32
+                          " slots: their mean is %.3f and must not be above 1",
+                          n_slots, (double) sum / (double) (PPM * n_weighted));
+    }
+    return mem_printf("the maximum factors leave some of the %" PRIu32
+                      " slots to nobody: their mean must not be below 1",
+                      n_slots);
+}
+
+/* Fixes those of the quotas that are not whose proportion of 'left' slots, by
+ * weights that sum up to 'sum', is beyond a bound; of the two sides, the one
+ * that is further off, for it decides which way all others are moved.  Returns
+ * true if there were any. */
+static bool
+quota_fix__(struct quota *quotas, size_t n, uint64_t left, uint64_t sum)
+{
+    int64_t excess = 0;
+    bool any = false;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct quota *q = &quotas[i];
+        int64_t share = (int64_t) (q->weight * left);
+
+        if (!q->fixed) {
+            int64_t min = (int64_t) (q->min * sum);
+            int64_t max = (int64_t) (q->max * sum);
+
+            excess += share < min ? min - share : 0;
+            excess -= share > max ? share - max : 0;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct quota *q = &quotas[i];
+        bool below = q->weight * left < q->min * sum;
+        bool above = q->weight * left > q->max * sum;
+
+        if (!q->fixed && ((below && excess >= 0) || (above && excess <= 0))) {
+            q->n_slots = below ? q->min : q->max;
+            q->fixed = true;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Stores in '*left' and '*sum' the slots and the weights of the quotas that are
+ * not fixed. */
+static void
+quota_sum__(const struct quota *quotas, size_t n, uint32_t n_slots,
+            uint64_t *left, uint64_t *sum)
+{
+    *left = n_slots;
+    *sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (quotas[i].fixed) {
+            *left -= quotas[i].n_slots;
+        } else {
+            *sum += quotas[i].weight;
+        }
+    }
+}
+
+/* Divides 'n_slots' among the 'n' quotas within their bounds: those that would
+ * be beyond one get it, the others by largest remainder (Hamilton's method):
+ * each gets the integer part of its proportion, and what is left over goes one
+ * by one to the largest fractions. */
+static void
+quota_apportion__(struct quota *quotas, size_t n, uint32_t n_slots)
+{
+    uint64_t left, sum;
+
+    do {
+        quota_sum__(quotas, n, n_slots, &left, &sum);
+    } while (quota_fix__(quotas, n, left, sum));
+
+    for (size_t i = 0; i < n; i++) {
+        struct quota *q = &quotas[i];
+
+        if (!q->fixed && q->weight) {
+            q->n_slots = (uint32_t) (q->weight * left / sum);
+            q->remainder = q->weight * left % sum;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        left -= quotas[i].fixed ? 0 : quotas[i].n_slots;
     }
 
     /* 'left' is below the number of nonzero remainders, so that a member of
@@ -147,23 +267,50 @@ calendar_place__(struct calendar *calendar, struct quota *quotas, size_t n)
     }
 }
 
-/* Copies 'shares' into 'quotas', sorted by member, and stores the sum of the
- * weights in '*sum'.  Returns NULL if they can make a calendar, otherwise the
- * reason why not, which the caller must free. */
+/* Initializes 'q' from 'share'.  Returns NULL if it is a possible one, otherwise
+ * the reason why not. */
 static char *
-quota_init__(struct quota *quotas, const struct calendar_share *shares,
-             size_t n, uint64_t *sum)
+quota_init__(struct quota *q, const struct calendar_share *share)
 {
-    *sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (shares[i].member == CALENDAR_NO_MEMBER) {
-            return mem_printf("member %u is reserved", CALENDAR_NO_MEMBER);
-        }
-        quotas[i] = (struct quota){ .member = shares[i].member,
-                                    .weight = shares[i].weight };
-        *sum += shares[i].weight;
+    double min = share->min_factor;
+    double max = share->max_factor ? share->max_factor : CALENDAR_FACTOR_MAX;
+
+    if (share->member == CALENDAR_NO_MEMBER) {
+        return mem_printf("member %u is reserved", CALENDAR_NO_MEMBER);
     }
-    if (!*sum) {
+    if (!(min >= 0 && max >= min && max <= CALENDAR_FACTOR_MAX)) {
+        return mem_printf("member %u: the factors must be from 0 to %d, the "
+                          "minimum not above the maximum",
+                          share->member, CALENDAR_FACTOR_MAX);
+    }
+    if (!share->weight && min > 0) {
+        return mem_printf("member %u has a minimum factor, but weight 0",
+                          share->member);
+    }
+    *q = (struct quota){ .member = share->member,
+                         .weight = share->weight,
+                         .min_ppm = (uint64_t) (min * PPM + .5),
+                         .max_ppm = (uint64_t) (max * PPM + .5) };
+    return NULL;
+}
+
+/* Fills 'quotas' from 'shares', sorted by member.  Returns NULL if they can make
+ * a calendar, otherwise the reason why not, which the caller must free. */
+static char *
+quotas_init__(struct quota *quotas, const struct calendar_share *shares,
+              size_t n)
+{
+    char *error = NULL;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; !error && i < n; i++) {
+        error = quota_init__(&quotas[i], &shares[i]);
+        sum += shares[i].weight;
+    }
+    if (error) {
+        return error;
+    }
+    if (!sum) {
         return mem_strdup("no member has a weight above 0");
     }
 
@@ -187,7 +334,6 @@ calendar_create(const struct calendar_share *shares, size_t n, uint8_t bits,
                 const struct calendar **calendar)
 {
     struct quota *quotas;
-    uint64_t sum;
     char *error;
 
     *calendar = NULL;
@@ -196,17 +342,32 @@ calendar_create(const struct calendar_share *shares, size_t n, uint8_t bits,
                           CALENDAR_BITS_MAX);
     }
 
-    quotas = mem_alloc(n * sizeof *quotas);
-    error = quota_init__(quotas, shares, n, &sum);
+    quotas = mem_zalloc(n * sizeof *quotas);
+    error = quotas_init__(quotas, shares, n);
+    if (!error) {
+        error = quota_bound__(quotas, n, UINT32_C(1) << bits);
+    }
     if (!error) {
         struct calendar *c = calendar_alloc__(shares, n, bits);
 
-        quota_apportion__(quotas, n, UINT32_C(1) << bits, sum);
+        quota_apportion__(quotas, n, UINT32_C(1) << bits);
         calendar_place__(c, quotas, n);
         *calendar = c;
     }
     free(quotas);
     return error;
+}
+
+/* Returns the calendar that has the given 'members' in its 2^'bits' slots, and
+ * that was made from the 'n' 'shares', which is remembered only. */
+const struct calendar *
+calendar_restore(const struct calendar_share *shares, size_t n, uint8_t bits,
+                 const uint16_t *members)
+{
+    struct calendar *calendar = calendar_alloc__(shares, n, bits);
+
+    memcpy(calendar->members, members, sizeof *members << bits);
+    return calendar;
 }
 
 /* Returns another reference to 'calendar'. */

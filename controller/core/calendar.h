@@ -13,6 +13,11 @@
  *    - exact: slots are apportioned by largest remainder, so that a member
  *      gets its share rounded down or up, and the shares add up;
  *
+ *    - within the factors of each share, if they leave any choice: slots are
+ *      in proportion to the weights among the members that meet no bound.
+ *      Where whole slots cannot be within all bounds, these are taken as
+ *      rounded down and up;
+ *
  *    - spread evenly: among the first t slots, for any t, a member has less
  *      than one slot more or less than its proportion t * s / n of them;
  *
@@ -34,7 +39,15 @@
 struct calendar_share {
     uint16_t member; /* Not CALENDAR_NO_MEMBER. */
     uint32_t weight; /* 0 for no slot at all. */
+
+    /* At least and at most this often the even share, which is the number of
+     * slots divided by that of members with a weight.  A maximum of 0 is
+     * none. */
+    double min_factor;
+    double max_factor;
 };
+
+#define CALENDAR_FACTOR_MAX 65536
 
 struct calendar {
     unsigned int n_refs;           /* Of calendar_ref(). */
@@ -46,6 +59,9 @@ struct calendar {
 
 char *calendar_create(const struct calendar_share *, size_t n, uint8_t bits,
                       const struct calendar **);
+const struct calendar *
+calendar_restore(const struct calendar_share *, size_t n, uint8_t bits,
+                 const uint16_t *members);
 const struct calendar *calendar_ref(const struct calendar *);
 void calendar_unref(const struct calendar *);
 

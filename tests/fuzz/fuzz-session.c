@@ -38,7 +38,7 @@ static const struct rule_set *rules;
 static const struct rule_set *
 make_rules(void)
 {
-    const struct calendar_share shares[] = { { 1, 1 }, { 2, 1 } };
+    const struct calendar_share shares[] = { { 1, 1, 0, 0 }, { 2, 1, 0, 0 } };
     struct rule_set *set = rule_set_create();
     struct rule rule = { .kind = RULE_CALENDAR };
 

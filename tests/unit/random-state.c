@@ -57,7 +57,7 @@ random_members(uint64_t *seed, struct instance *instance)
 const struct calendar *
 random_calendar(unsigned int variant)
 {
-    struct calendar_share shares[RANDOM_N_MEMBERS];
+    struct calendar_share shares[RANDOM_N_MEMBERS] = { { .weight = 0 } };
     const struct calendar *calendar;
 
     for (uint16_t i = 0; i < RANDOM_N_MEMBERS; i++) {

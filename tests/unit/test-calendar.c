@@ -30,10 +30,12 @@ check_refused(const struct calendar_share *shares, size_t n, uint8_t bits,
 static void
 test_refused(void **state)
 {
-    const struct calendar_share zero[] = { { 1, 0 }, { 2, 0 } };
-    const struct calendar_share twice[] = { { 3, 1 }, { 2, 1 }, { 3, 1 } };
-    const struct calendar_share reserved[] = { { 65535, 1 } };
-    const struct calendar_share good[] = { { 1, 1 } };
+    const struct calendar_share zero[] = { { 1, 0, 0, 0 }, { 2, 0, 0, 0 } };
+    const struct calendar_share twice[] = { { 3, 1, 0, 0 },
+                                            { 2, 1, 0, 0 },
+                                            { 3, 1, 0, 0 } };
+    const struct calendar_share reserved[] = { { 65535, 1, 0, 0 } };
+    const struct calendar_share good[] = { { 1, 1, 0, 0 } };
 
     (void) state;
     check_refused(NULL, 0, 9, "no member has a weight above 0");
@@ -48,7 +50,7 @@ static void
 test_equal_weights(void **state)
 {
     const struct calendar_share shares[] = {
-        { 10, 7 }, { 11, 7 }, { 12, 7 }, { 13, 7 }
+        { 10, 7, 0, 0 }, { 11, 7, 0, 0 }, { 12, 7, 0, 0 }, { 13, 7, 0, 0 }
     };
     const struct calendar *calendar = make(shares, 4, 9);
 
@@ -64,7 +66,9 @@ test_equal_weights(void **state)
 static void
 test_remainders(void **state)
 {
-    const struct calendar_share shares[] = { { 5, 9 }, { 3, 9 }, { 4, 9 } };
+    const struct calendar_share shares[] = { { 5, 9, 0, 0 },
+                                             { 3, 9, 0, 0 },
+                                             { 4, 9, 0, 0 } };
     const struct calendar *calendar = make(shares, 3, 9);
 
     (void) state;
@@ -79,7 +83,7 @@ static void
 test_small(void **state)
 {
     const struct calendar_share shares[] = {
-        { 0, 5 }, { 1, 2 }, { 2, 1 }, { 3, 8 }
+        { 0, 5, 0, 0 }, { 1, 2, 0, 0 }, { 2, 1, 0, 0 }, { 3, 8, 0, 0 }
     };
     const struct calendar *calendar = make(shares, 4, 3);
 
@@ -94,7 +98,7 @@ test_small(void **state)
 static void
 test_one_slot(void **state)
 {
-    const struct calendar_share shares[] = { { 7, 1 }, { 6, 3 } };
+    const struct calendar_share shares[] = { { 7, 1, 0, 0 }, { 6, 3, 0, 0 } };
     const struct calendar *calendar = make(shares, 2, 0);
 
     (void) state;
@@ -107,12 +111,12 @@ test_one_slot(void **state)
 static void
 test_large_weights(void **state)
 {
-    struct calendar_share shares[N_MEMBERS_MAX];
+    struct calendar_share shares[N_MEMBERS_MAX] = { { .weight = 0 } };
     const struct calendar *calendar;
 
     (void) state;
     for (uint16_t i = 0; i < N_MEMBERS_MAX; i++) {
-        shares[i] = (struct calendar_share){ i, UINT32_MAX };
+        shares[i] = (struct calendar_share){ i, UINT32_MAX, 0, 0 };
     }
     calendar = make(shares, N_MEMBERS_MAX, 9);
     for (uint16_t i = 0; i < N_MEMBERS_MAX; i++) {
@@ -206,7 +210,7 @@ test_properties(void **state)
 
     (void) state;
     for (int i = 0; i < 300; i++) {
-        struct calendar_share shares[N_MEMBERS_MAX];
+        struct calendar_share shares[N_MEMBERS_MAX] = { { .weight = 0 } };
         size_t n = random_shares(&seed, shares);
         uint8_t bits = (uint8_t) unit_random_below(&seed, 10);
         const struct calendar *calendar = make(shares, n, bits);
@@ -226,8 +230,8 @@ test_properties(void **state)
 static void
 test_equal_and_refs(void **state)
 {
-    const struct calendar_share a[] = { { 1, 1 }, { 2, 1 } };
-    const struct calendar_share b[] = { { 1, 1 }, { 3, 1 } };
+    const struct calendar_share a[] = { { 1, 1, 0, 0 }, { 2, 1, 0, 0 } };
+    const struct calendar_share b[] = { { 1, 1, 0, 0 }, { 3, 1, 0, 0 } };
     const struct calendar *ca = make(a, 2, 4);
     const struct calendar *cb = make(b, 2, 4);
     const struct calendar *longer = make(a, 2, 5);
@@ -246,6 +250,138 @@ test_equal_and_refs(void **state)
     calendar_unref(NULL);
 }
 
+/* Returns what 'member' gets among 'n' shares in 512 slots. */
+static size_t
+count_of(const struct calendar_share *shares, size_t n, uint16_t member)
+{
+    const struct calendar *calendar = make(shares, n, 9);
+    size_t count = calendar_count(calendar, member);
+
+    calendar_unref(calendar);
+    return count;
+}
+
+static void
+test_factors(void **state)
+{
+    const struct calendar_share heavy[] = {
+        { 1, 100, 0, 2 }, { 2, 1, 0, 0 }, { 3, 1, 0, 0 }, { 4, 2, 0, 0 }
+    };
+    const struct calendar_share light[] = { { 1, 0, 0, 0 },
+                                            { 2, 1, 0.5, 2 },
+                                            { 3, 1000, 0.5, 0 } };
+    struct calendar_share even[10];
+
+    (void) state;
+    /* Twice the even share of 128, and the rest in proportion. */
+    assert_int_equal(count_of(heavy, 4, 1), 256);
+    assert_int_equal(count_of(heavy, 4, 2), 64);
+    assert_int_equal(count_of(heavy, 4, 3), 64);
+    assert_int_equal(count_of(heavy, 4, 4), 128);
+
+    /* A member without weight is none of those that share. */
+    assert_int_equal(count_of(light, 3, 1), 0);
+    assert_int_equal(count_of(light, 3, 2), 128);
+    assert_int_equal(count_of(light, 3, 3), 384);
+
+    /* Exactly 51.2 slots each cannot be: 51 or 52 are. */
+    for (uint16_t i = 0; i < 10; i++) {
+        even[i] = (struct calendar_share){ i, 1u + i * 100u, 1, 1 };
+    }
+    for (uint16_t i = 0; i < 10; i++) {
+        assert_in_range(count_of(even, 10, i), 51, 52);
+    }
+}
+
+static void
+test_factors_refused(void **state)
+{
+    const struct calendar_share crossed[] = { { 1, 1, 2, 1 } };
+    const struct calendar_share negative[] = { { 1, 1, -1, 0 } };
+    const struct calendar_share nan_[] = { { 1, 1, strtod("nan", NULL), 0 } };
+    const struct calendar_share idle[] = { { 1, 0, 1, 0 }, { 2, 1, 0, 0 } };
+    const struct calendar_share much[] = { { 1, 1, 1.5, 0 }, { 2, 1, 1, 0 } };
+    const struct calendar_share few[] = { { 1, 1, 0, 0.5 }, { 2, 1, 0, 1 } };
+
+    (void) state;
+    check_refused(crossed, 1, 9, "member 1: the factors must be from 0");
+    check_refused(negative, 1, 9, "member 1: the factors must be from 0");
+    check_refused(nan_, 1, 9, "member 1: the factors must be from 0");
+    check_refused(idle, 2, 9, "member 1 has a minimum factor, but weight 0");
+    check_refused(much, 2, 9, "their mean is 1.250 and must not be above 1");
+    check_refused(few, 2, 9, "the maximum factors leave some of the 512");
+}
+
+/* Whatever the factors are that leave a choice: the slots are all given away,
+ * each within its bounds, and of two that meet no bound, the one of more weight
+ * has no fewer. */
+static void
+test_factors_properties(void **state)
+{
+    uint64_t seed = 77;
+    unsigned int n_good = 0;
+
+    (void) state;
+    for (int round = 0; round < 3000; round++) {
+        size_t n = 1 + unit_random_below(&seed, 20);
+        uint8_t bits = (uint8_t) unit_random_below(&seed, 10);
+        size_t slots = (size_t) 1 << bits;
+        struct calendar_share shares[20] = { { .weight = 0 } };
+        const struct calendar *calendar;
+        size_t total = 0;
+
+        for (uint16_t i = 0; i < n; i++) {
+            shares[i] = (struct calendar_share){
+                i, 1 + unit_random_below(&seed, 1000),
+                unit_random_below(&seed, 16) / 16.0,
+                1 + unit_random_below(&seed, 32) / 16.0
+            };
+        }
+        unit_assert_error(calendar_create(shares, n, bits, &calendar), NULL);
+        for (uint16_t i = 0; i < n; i++) {
+            double even = (double) slots / (double) n;
+            size_t count = calendar_count(calendar, i);
+
+            assert_true((double) count > shares[i].min_factor * even - 1);
+            assert_true((double) count < shares[i].max_factor * even + 1);
+            total += count;
+            n_good += count > shares[i].min_factor * even + 1
+                      && count < shares[i].max_factor * even - 1;
+        }
+        for (uint16_t i = 0; i < n; i++) {
+            for (uint16_t j = 0; j < n; j++) {
+                if (shares[i].weight > shares[j].weight
+                    && shares[i].min_factor >= shares[j].min_factor
+                    && shares[i].max_factor >= shares[j].max_factor) {
+                    assert_true(calendar_count(calendar, i)
+                                >= calendar_count(calendar, j));
+                }
+            }
+        }
+        assert_int_equal(total, slots);
+        calendar_unref(calendar);
+    }
+    assert_true(n_good > 1000);
+}
+
+static void
+test_restore(void **state)
+{
+    const struct calendar_share shares[] = { { 2, 1, 0.5, 3 },
+                                             { 1, 3, 0, 0 } };
+    const struct calendar *a = make(shares, 2, 3);
+    const struct calendar *b =
+        calendar_restore(a->shares, a->n_shares, 3, a->members);
+
+    (void) state;
+    assert_true(calendar_equal(a, b));
+    assert_int_equal(b->n_shares, 2);
+    assert_int_equal(b->shares[0].member, 1);
+    assert_true(b->shares[1].min_factor == 0.5);
+    calendar_unref(a);
+    calendar_unref(b);
+}
+
 int
 main(void)
 {
@@ -258,6 +394,10 @@ main(void)
         cmocka_unit_test(test_large_weights),
         cmocka_unit_test(test_properties),
         cmocka_unit_test(test_equal_and_refs),
+        cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_factors_refused),
+        cmocka_unit_test(test_factors_properties),
+        cmocka_unit_test(test_restore),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 static const struct calendar *
 make_calendar(uint16_t member)
 {
-    const struct calendar_share share = { member, 1 };
+    const struct calendar_share share = { member, 1, 0, 0 };
     const struct calendar *calendar;
 
     unit_assert_error(calendar_create(&share, 1, 2, &calendar), NULL);

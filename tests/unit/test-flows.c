@@ -178,7 +178,7 @@ test_epoch(void **state)
 static void
 test_calendar(void **state)
 {
-    const struct calendar_share shares[] = { { 9, 1 }, { 300, 1 } };
+    const struct calendar_share shares[] = { { 9, 1, 0, 0 }, { 300, 1, 0, 0 } };
     struct rule rule = { .kind = RULE_CALENDAR };
 
     (void) state;
@@ -562,12 +562,12 @@ static void
 test_largest_calendar(void **state)
 {
     struct rule rule = { .kind = RULE_CALENDAR };
-    struct calendar_share shares[512];
+    struct calendar_share shares[512] = { { .weight = 0 } };
     struct flows flows;
 
     (void) state;
     for (uint16_t i = 0; i < 512; i++) {
-        shares[i] = (struct calendar_share){ i, 1 };
+        shares[i] = (struct calendar_share){ i, 1, 0, 0 };
     }
     unit_assert_error(calendar_create(shares, 512, 9, &rule.calendar.calendar),
                       NULL);

@@ -16,7 +16,7 @@ struct epoch_spec {
 static void
 add_epoch(struct instance *instance, const struct epoch_spec *spec)
 {
-    struct calendar_share shares[8];
+    struct calendar_share shares[8] = { { .weight = 0 } };
     const struct calendar *calendar;
 
     for (uint16_t i = 0; i < 8; i++) {

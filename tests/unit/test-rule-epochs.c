@@ -18,7 +18,7 @@ struct spec {
 static void
 build(struct rule_epochs *epochs, const struct spec *specs)
 {
-    const struct calendar_share share = { 1, 1 };
+    const struct calendar_share share = { 1, 1, 0, 0 };
     const struct bridge bridge = { .n_ports = 0 };
     struct instance *instance = mem_zalloc(sizeof *instance);
     struct state state = { .instances = instance, .n_instances = 1 };

@@ -136,7 +136,7 @@ static const struct rule_set *
 make_rules(void)
 {
     const uint16_t members[] = { 5, 5, 6, 5 };
-    const struct calendar_share share = { 5, 1 };
+    const struct calendar_share share = { 5, 1, 0, 0 };
     const struct calendar *calendar;
     struct rule_set *set = rule_set_create();
     struct rule rule = { .kind = RULE_CALENDAR };
