@@ -16,8 +16,15 @@ only if no packet was lost, misrouted or duplicated, and no event was split.
 import argparse
 import collections
 import json
+import math
 import re
 import sys
+
+MUST_BE_0 = ("lost", "split_events", "misrouted", "duplicated", "foreign")
+
+
+class AccountError(Exception):
+    """What was recorded cannot be accounted for."""
 
 
 def read_log(path):
@@ -67,136 +74,201 @@ def find_epoch(epochs, tick):
     return found
 
 
-def destination(epochs, members, packet):
-    """Returns (epoch, member, port) that 'packet' had to go to, or None."""
-    tick = int(packet["tick"])
+def route(epochs, members, tick, selector, entropy):
+    """Returns (epoch, member, port) that a packet had to go to, or None."""
     epoch = find_epoch(epochs, tick)
     if not epoch:
         return None
-    selector = (tick & 0xffff if packet["version"] == "2"
-                else int(packet["slot_select"]))
     slot = (selector ^ epoch["xor"]) & ((1 << epoch["bits"]) - 1)
     member = epoch["slots"][slot]
     base, bits = members[member]
-    port = (base + (int(packet["entropy"]) & ((1 << bits) - 1))) & 0xffff
-    return epoch["epoch"], member, port
+    return (epoch["epoch"], member,
+            (base + (entropy & ((1 << bits) - 1))) & 0xffff)
 
 
-def packet_key(packet):
-    """What a packet is known by at both ends."""
-    return (packet["data_id"], packet["event_num"], packet["offset"],
-            packet["size"], packet["crc32c"])
+def destination(epochs, members, packet):
+    """Returns what route() does, for a line of a sender's log."""
+    tick = int(packet["tick"])
+    selector = (tick & 0xffff if packet["version"] == "2"
+                else int(packet["slot_select"]))
+    return route(epochs, members, tick, selector, int(packet["entropy"]))
 
 
 class Account:
-    """What was sent against what was received."""
+    """What was sent against what was received.
+
+    A packet is known by a key that it has at both ends.  A place is (member,
+    port); the member is None where a packet came out at no member."""
 
     def __init__(self, epochs, members):
         self.epochs = epochs
         self.members = members
-        self.expected = {}          # Packet -> where it had to go.
+        self.sent = {}              # Key -> (route, tick, source).
         self.arrivals = collections.defaultdict(list)
         self.places = collections.defaultdict(set)
         self.counts = collections.Counter()
-        self.by_epoch = collections.defaultdict(collections.Counter)
 
-    def send(self, packet):
+    def send(self, key, source, tick, selector, entropy):
         """Accounts for a packet that was sent."""
-        key = packet_key(packet)
-        if key in self.expected:
-            sys.exit("%s was sent twice: it cannot be told apart" % (key,))
-        where = destination(self.epochs, self.members, packet)
+        if key in self.sent:
+            raise AccountError("a packet of tick %d from source %s was sent "
+                               "twice: it cannot be told apart"
+                               % (tick, source))
+        where = route(self.epochs, self.members, tick, selector, entropy)
         if where is None:
-            sys.exit("tick %s belongs to no epoch" % packet["tick"])
-        self.expected[key] = (where, packet["tick"])
-        self.counts["packets_in"] += 1
+            raise AccountError("tick %d belongs to no epoch" % tick)
+        self.sent[key] = (where, tick, source)
 
-    def receive(self, member, packet):
-        """Accounts for a packet that 'member' received."""
+    def receive(self, key, member, port):
+        """Accounts for a packet that came out; returns what send() was told
+        of it as (route, tick, source), or None."""
         self.counts["packets_out"] += 1
-        key = packet_key(packet)
-        if key not in self.expected:
+        sent = self.sent.get(key)
+        if sent is None:
             self.counts["foreign"] += 1
-            return
-        port = int(packet["port"])
+            return None
         self.arrivals[key].append((member, port))
-        tick = self.expected[key][1]
         # All packets of an event have to meet at one node, and those of one
         # bundle of it, which one source sent, at one port.
-        self.places[tick].add(member)
-        self.places[tick, packet["data_id"]].add((member, port))
+        self.places[sent[1]].add(member)
+        self.places[sent[1], sent[2]].add((member, port))
+        return sent
+
+    def compare(self):
+        """Counts what went wrong."""
+        for key, ((_, member, port), _, _) in self.sent.items():
+            arrivals = self.arrivals.get(key, ())
+            if not arrivals:
+                self.counts["lost"] += 1
+            elif any(a[0] != member for a in arrivals):
+                self.counts["wrong_node"] += 1
+            elif any(a[1] != port for a in arrivals):
+                self.counts["wrong_port"] += 1
+            if len(arrivals) > 1:
+                self.counts["duplicated"] += len(arrivals) - 1
 
     def finish(self):
         """Compares, and returns the report."""
-        for key, ((epoch, member, port), _) in self.expected.items():
-            arrivals = self.arrivals.get(key, [])
-            self.by_epoch[epoch][member] += 1
-            if not arrivals:
-                self.counts["lost"] += 1
-            elif any(a != (member, port) for a in arrivals):
-                self.counts["misrouted"] += 1
-            if len(arrivals) > 1:
-                self.counts["duplicated"] += len(arrivals) - 1
-        split = {place[0] if isinstance(place, tuple) else place
-                 for place, seen in self.places.items() if len(seen) > 1}
-        report = {name: self.counts[name]
-                  for name in ("packets_in", "packets_out", "lost",
-                               "misrouted", "duplicated", "foreign")}
-        report["split_events"] = len(split)
-        report["events"] = len({tick for _, tick in self.expected.values()})
-        report["epochs"] = [self.share(epoch) for epoch in self.epochs]
+        self.compare()
+        parted = [place for place, seen in self.places.items()
+                  if len(seen) > 1]
+        counts = self.counts
+        report = {"packets_in": len(self.sent)}
+        report.update((name, counts[name]) for name in
+                      ("packets_out", "lost", "duplicated", "foreign",
+                       "wrong_node", "wrong_port"))
+        report["misrouted"] = counts["wrong_node"] + counts["wrong_port"]
+        report["split_events"] = len({place[0] if isinstance(place, tuple)
+                                      else place for place in parted})
+        report["split_nodes"] = sum(not isinstance(place, tuple)
+                                    for place in parted)
+        report["events"] = len({sent[1] for sent in self.sent.values()})
+        report["epochs"] = self.shares()
         return report
 
-    def share(self, epoch):
-        """Returns what each member got in 'epoch', against its calendar."""
-        packets = self.by_epoch[epoch["epoch"]]
-        total = sum(packets.values())
-        slots = collections.Counter(epoch["slots"])
-        return {"epoch": epoch["epoch"], "from": epoch["from"],
-                "packets": total,
-                "members": {str(member):
-                            {"packets": packets[member],
-                             "share": (round(packets[member] / total, 4)
-                                       if total else 0),
-                             "slots": slots[member],
-                             "calendar": round(slots[member]
-                                               / len(epoch["slots"]), 4)}
-                            for member in sorted(slots)}}
+    def shares(self):
+        """Returns what each member got of each epoch, against its calendar."""
+        packets = collections.defaultdict(collections.Counter)
+        events = collections.defaultdict(dict)
+        for key, arrivals in self.arrivals.items():
+            (epoch, _, _), tick, _ = self.sent[key]
+            packets[epoch][arrivals[0][0]] += 1
+            events[epoch].setdefault(tick, arrivals[0][0])
+        return [share(epoch, packets[epoch["epoch"]], collections.Counter(
+            events[epoch["epoch"]].values())) for epoch in self.epochs]
+
+
+def share(epoch, packets, events):
+    """Returns the part of shares() about 'epoch', of which each member got so
+    many 'packets' and 'events'.
+
+    How many events find a member's slots is left to chance, if the ticks are:
+    the share may be off by four standard deviations."""
+    total = sum(events.values())
+    slots = collections.Counter(epoch["slots"])
+    members = {}
+    for member in sorted(set(slots) | {m for m in events if m is not None}):
+        part = slots[member] / len(epoch["slots"])
+        got = events[member] / total if total else 0
+        allowed = (4 * math.sqrt(part * (1 - part) / total) + 1 / total
+                   if total else 0)
+        members[str(member)] = {
+            "packets": packets[member], "events": events[member],
+            "share": round(got, 4), "slots": slots[member],
+            "calendar": round(part, 4), "allowed": round(allowed, 4),
+            "ok": abs(got - part) <= allowed}
+    return {"epoch": epoch["epoch"], "from": epoch["from"],
+            "packets": sum(packets.values()), "events": total,
+            "members": members}
 
 
 def print_report(report):
     """Prints the report as a table."""
-    print("%-8s %-10s %-8s %10s %10s %10s"
-          % ("epoch", "from tick", "member", "packets", "share", "calendar"))
+    print("%-6s %-12s %-7s %9s %8s %8s %9s %9s"
+          % ("epoch", "from tick", "member", "packets", "events", "share",
+             "calendar", "allowed"))
     for epoch in report["epochs"]:
         for member, got in epoch["members"].items():
-            print("%-8d %-10d %-8s %10d %9.1f%% %9.1f%%"
+            print("%-6d %-12d %-7s %9d %8d %7.2f%% %8.2f%% %8.2f%%"
                   % (epoch["epoch"], epoch["from"], member, got["packets"],
-                     100 * got["share"], 100 * got["calendar"]))
+                     got["events"], 100 * got["share"],
+                     100 * got["calendar"], 100 * got["allowed"])
+                  + ("" if got["ok"] else "  <-- wrong"))
     print("packets in %(packets_in)d, out %(packets_out)d; lost %(lost)d, "
           "misrouted %(misrouted)d, duplicated %(duplicated)d, foreign "
           "%(foreign)d; events %(events)d, split %(split_events)d" % report)
 
 
-def is_clean(report):
-    """Returns true if nothing is wrong with 'report'."""
-    return (report["packets_in"] > 0
-            and not any(report[name] for name in
-                        ("lost", "misrouted", "duplicated", "foreign",
-                         "split_events")))
+def find_faults(report):
+    """Returns what is wrong, in words; nothing if the run was without a
+    fault."""
+    faults = ["%s: %d" % (name, report[name]) for name in MUST_BE_0
+              if report[name]]
+    if not report["packets_in"]:
+        faults.append("packets_in: 0")
+    faults += ["epoch %d: member %s got %.2f%% of the events, not %.2f%%"
+               % (epoch["epoch"], member, 100 * got["share"],
+                  100 * got["calendar"])
+               for epoch in report["epochs"] if epoch["events"]
+               for member, got in epoch["members"].items() if not got["ok"]]
+    return faults
+
+
+def log_key(packet):
+    """What a packet is known by in the logs of both ends."""
+    return (packet["data_id"], packet["event_num"], packet["offset"],
+            packet["size"], packet["crc32c"])
 
 
 def account(config, instance, epoch_log, sent, received):
-    """Returns the report of a run; 'received' is [(member, log)]."""
+    """Returns the report of a run by the logs of its ends; 'received' is
+    [(member, log)]."""
     result = Account(read_epochs(epoch_log, instance),
                      read_members(config, instance))
     for path in sent:
         for packet in read_log(path):
-            result.send(packet)
+            tick = int(packet["tick"])
+            selector = (tick & 0xffff if packet["version"] == "2"
+                        else int(packet["slot_select"]))
+            result.send(log_key(packet), packet["data_id"], tick, selector,
+                        int(packet["entropy"]))
     for member, path in received:
         for packet in read_log(path):
-            result.receive(member, packet)
+            result.receive(log_key(packet), member, int(packet["port"]))
     return result.finish()
+
+
+def write_report(report, path):
+    """Writes the report, with what is wrong in it; returns true if nothing
+    is."""
+    report["faults"] = find_faults(report) + report.get("faults", [])
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump(report, out, indent=4)
+        out.write("\n")
+    print_report(report)
+    for fault in report["faults"]:
+        print("fault: " + fault)
+    return not report["faults"]
 
 
 def main():
@@ -215,13 +287,12 @@ def main():
     for item in args.received:
         member, _, path = item.partition("=")
         received.append((int(member), path))
-    report = account(args.config, args.instance, args.epochs, args.sent,
-                     received)
-    with open(args.output, "w", encoding="utf-8") as out:
-        json.dump(report, out, indent=4)
-        out.write("\n")
-    print_report(report)
-    sys.exit(0 if is_clean(report) else 1)
+    try:
+        report = account(args.config, args.instance, args.epochs, args.sent,
+                         received)
+    except AccountError as error:
+        sys.exit("account: %s" % error)
+    sys.exit(0 if write_report(report, args.output) else 1)
 
 
 if __name__ == "__main__":

@@ -71,6 +71,12 @@ def wait_for(what, condition, seconds=20):
         time.sleep(0.02)
 
 
+def last_json(text):
+    """Returns the JSON object that a program has printed last."""
+    start = text.rfind("\n{")
+    return json.loads(text[start + 1:])
+
+
 class Process:
     """A program that runs beside us, with its output in a file."""
 
