@@ -12,8 +12,15 @@ scenarios_FORMAT := tap
 scenarios_TIMEOUT := 300
 scenarios_DEPS := all
 
+CHECK_SUITES += mutants
+mutants_CMD := mininet/mutants
+mutants_FORMAT := tap
+mutants_TIMEOUT := 300
+mutants_DEPS := all
+
 CHECK_SUITES += account
-account_CMD := $(PYTEST) tests/integration/test_account.py
+account_CMD := $(PYTEST) tests/integration/test_account.py \
+	tests/integration/test_audit.py
 account_FORMAT := pytest
 account_TIMEOUT := 120
 account_DEPS := $(DEPS_STAMP)
