@@ -233,23 +233,6 @@ class Switch:
             os.environ.clear()
             os.environ.update(saved)
 
-    def tool(self, program, *args):
-        """Runs one of Open vSwitch's tools and returns what it prints."""
-        return run(os.path.join(OVS, "bin", program), *args, env=self.env)
-
-    def vsctl(self, *args):
-        """Runs ovs-vsctl."""
-        return self.tool("ovs-vsctl", "--timeout=20", *args)
-
-    def ofctl(self, command, *args):
-        """Runs ovs-ofctl with OpenFlow 1.5 on the bridge."""
-        return self.tool("ovs-ofctl", "-O", "OpenFlow15", command,
-                         self.bridge, *args)
-
-    def appctl(self, *args):
-        """Runs ovs-appctl on ovs-vswitchd."""
-        return self.tool("ovs-appctl", *args)
-
     def add_port(self, name):
         """Puts the interface 'name' on the bridge."""
         self.vsctl("add-port", self.bridge, name)
