@@ -91,7 +91,7 @@ service_FORMAT := pytest
 service_TIMEOUT := 120
 service_DEPS := build/bin/evlbd build/evlbd.service
 CONFIGS += configs/evlb.conf
-EXAMPLES += configs/demo.conf
+EXAMPLES += configs/demo.conf configs/dpdk.conf
 
 UNIT_TESTS += test-prefix
 test-prefix_SRCS := tests/unit/test-prefix.c controller/core/prefix.c

@@ -8,6 +8,13 @@ build_CMD := $(PYTEST) tests/build
 build_FORMAT := pytest
 build_DEPS := $(DEPS_STAMP)
 
+# docs/dpdk.md, done.  It is skipped where there are no huge pages.
+CHECK_SUITES += dpdk
+dpdk_CMD := tests/integration/dpdk
+dpdk_FORMAT := tap
+dpdk_TIMEOUT := 120
+dpdk_DEPS := all
+
 include tests/bench/module.mk
 include tests/conformance/module.mk
 include tests/ovs/module.mk

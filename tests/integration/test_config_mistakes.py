@@ -74,8 +74,9 @@ def test_each_setting_has_mistakes():
     assert documented_settings() - blamed == set()
 
 
-def test_the_demo_is_correct():
-    assert check(GOOD) == (0, "")
+@pytest.mark.parametrize("name", ["demo.conf", "dpdk.conf", "evlb.conf"])
+def test_what_is_shipped_is_correct(name):
+    assert check(os.path.join(TOP, "configs", name)) == (0, "")
 
 
 # ---------------------------------------------------------------------------
