@@ -45,13 +45,15 @@ grpc_client_SRCS := controller/api/grpc-client.c \
 	controller/api/grpc-status.c
 grpc_PKGS := libevent_core libnghttp2 libprotobuf-c
 admin_SRCS := controller/api/admin.c controller/api/admin-change.c \
-	controller/api/admin-counters.c controller/api/admin-flows.c controller/api/admin-gather.c \
+	controller/api/admin-counters.c controller/api/admin-describe.c \
+	controller/api/admin-flows.c controller/api/admin-gather.c \
 	controller/api/admin-show.c controller/api/admin-targets.c \
+	controller/api/admin-trace.c \
 	lib/arena.c $(grpc_server_SRCS)
 
 PROGRAMS += evlbd
 evlbd_SRCS := controller/evlbd.c controller/lead-probe.c \
-	controller/notify.c $(engine_SRCS) $(admin_SRCS) \
+	controller/notify.c $(engine_SRCS) $(admin_SRCS) $(trace_SRCS) \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
 evlbd_PROTOS := controller/api/admin.proto
 evlbd_PKGS := $(grpc_PKGS) libconfig libsystemd
@@ -60,7 +62,8 @@ evlbd_DIR := sbin
 MANS += man/evlbd.8
 
 PROGRAMS += evlbctl
-evlbctl_SRCS := controller/ctl/evlbctl.c controller/ctl/call.c \
+evlbctl_SRCS := controller/ctl/evlbctl.c controller/ctl/arguments.c \
+	controller/ctl/call.c controller/ctl/trace.c controller/trace-switch.c \
 	controller/ctl/change.c controller/ctl/completion.c \
 	controller/ctl/flows.c controller/ctl/help.c controller/ctl/show.c controller/ctl/table.c \
 	controller/core/mem.c controller/target/ovs/address.c lib/json.c \

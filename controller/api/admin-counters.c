@@ -102,5 +102,5 @@ admin_counters(void *admin, struct grpc_call *call,
     const Evlb__Admin__V1__InstanceRequest *r = (const void *) request;
 
     admin_gather(admin, call, r->instance, "", SNAPSHOT_FLOWS | SNAPSHOT_PORTS,
-                 finish__);
+                 finish__, NULL);
 }

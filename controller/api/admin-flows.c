@@ -4,8 +4,6 @@
 
 #include "controller/api/admin-gather.h"
 
-#include <stdlib.h>
-
 #include "controller/target/ovs/snapshot.h"
 
 /* A reply under construction. */
@@ -16,63 +14,6 @@ struct flows {
     Evlb__Admin__V1__FlowsReply reply;
     struct arena arena;
 };
-
-/* Returns the name of the port whose number is 's', or 's'. */
-static char *
-port_name__(struct flows *f, const char *s)
-{
-    char *end;
-    unsigned long number = strtoul(s, &end, 10);
-    const char *name = *s && !*end ? snapshot_port_name(f->target->snapshot,
-                                                        (uint32_t) number)
-                                   : NULL;
-
-    return arena_strdup(&f->arena, name ? name : s);
-}
-
-static char *
-in_port__(struct flows *f, int number)
-{
-    return (number < 0
-                ? arena_strdup(&f->arena, "")
-                : port_name__(f, arena_printf(&f->arena, "%d", number)));
-}
-
-/* Makes a message of what 'd' says, without counters. */
-static Evlb__Admin__V1__Flow *
-make_flow__(struct flows *f, const struct description *d)
-{
-    struct arena *arena = &f->arena;
-    Evlb__Admin__V1__Flow *m =
-        ADMIN_NEW(arena, Evlb__Admin__V1__Flow, EVLB__ADMIN__V1__FLOW__INIT);
-
-    m->target = f->target->target;
-    m->table = d->table;
-    m->priority = d->priority;
-    m->stage = arena_strdup(arena, d->stage);
-    m->kind = arena_strdup(arena, d->kind);
-    m->verdict = arena_strdup(arena, d->verdict);
-    m->instance = admin_instance_name(arena, f->state, d->instance);
-    m->epoch = d->epoch;
-    m->has_ticks = d->has_ticks;
-    m->first_tick = d->first_tick;
-    m->last_tick = d->last_tick;
-    m->slots = arena_strdup(arena, d->slots ? d->slots : "");
-    m->n_slots = d->n_slots;
-    m->in_port = in_port__(f, d->in_port);
-    m->vlan = d->vlan;
-    m->eth_dst = arena_strdup(arena, d->eth_dst);
-    m->address = arena_strdup(arena, d->address);
-    m->source = arena_strdup(arena, d->source);
-    m->first_port = d->first_port;
-    m->last_port = d->last_port;
-    m->member = d->member;
-    m->member_ip = arena_strdup(arena, d->member_ip);
-    m->member_mac = arena_strdup(arena, d->member_mac);
-    m->egress = port_name__(f, d->egress);
-    m->group = d->group;
-    return m;
-}
 
 static bool
 is_wanted__(const struct flows *f, const struct description *d)
@@ -92,7 +33,7 @@ add_flow__(struct flows *f, const struct snapshot_flow *flow)
     Evlb__Admin__V1__Flow *m;
 
     if (is_wanted__(f, &flow->words)) {
-        m = make_flow__(f, &flow->words);
+        m = gather_describe(&f->arena, f->state, f->target, &flow->words);
         m->packets = flow->count.packets;
         m->bytes = flow->count.bytes;
         m->cookie = flow->cookie;
@@ -123,7 +64,7 @@ add_group__(struct flows *f, const struct snapshot_group *group)
         Evlb__Admin__V1__Flow *m;
 
         if (is_wanted__(f, d)) {
-            m = make_flow__(f, d);
+            m = gather_describe(&f->arena, f->state, f->target, d);
             m->group = group->id;
             m->match = arena_strdup(&f->arena, "");
             m->actions = arena_strdup(&f->arena, group->method);
@@ -191,5 +132,6 @@ admin_flows(void *admin, struct grpc_call *call,
     const Evlb__Admin__V1__FlowsRequest *r = (const void *) request;
 
     admin_gather(admin, call, r->instance, r->target,
-                 SNAPSHOT_FLOWS | SNAPSHOT_GROUPS | SNAPSHOT_PORTS, finish__);
+                 SNAPSHOT_FLOWS | SNAPSHOT_GROUPS | SNAPSHOT_PORTS, finish__,
+                 NULL);
 }

@@ -98,18 +98,19 @@ check_target__(const struct state *state, struct grpc_call *call,
 }
 
 /* Reads the 'parts' of the switch 'target', or of all if it is empty, for
- * 'call', which is about 'instance', or about all if that is empty. */
-void
+ * 'call', which is about 'instance', or about all if that is empty.  If there
+ * is no such thing, finishes 'call' with an error and returns false. */
+bool
 admin_gather(struct admin *admin, struct grpc_call *call, const char *instance,
              const char *target, unsigned int parts,
-             void (*finish)(struct gather *))
+             void (*finish)(struct gather *), void *aux)
 {
     const struct state *state = engine_get_state(admin->engine);
     struct gather *g;
 
     if ((*instance && !admin_find(state, call, instance))
         || !check_target__(state, call, target)) {
-        return;
+        return false;
     }
     g = mem_zalloc(sizeof *g);
     g->admin = admin;
@@ -117,6 +118,7 @@ admin_gather(struct admin *admin, struct grpc_call *call, const char *instance,
     g->instance = mem_strdup(instance);
     g->targets = mem_zalloc(state->n_bridges * sizeof *g->targets);
     g->finish = finish;
+    g->aux = aux;
     g->n_pending = 1;
     for (size_t i = 0; i < state->n_bridges; i++) {
         if (!*target || !strcmp(state->bridges[i].name, target)) {
@@ -124,6 +126,7 @@ admin_gather(struct admin *admin, struct grpc_call *call, const char *instance,
         }
     }
     arrived__(g);
+    return true;
 }
 
 /* Stores in '*errors' a message for each switch that could not be read.

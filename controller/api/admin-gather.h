@@ -27,13 +27,20 @@ struct gather {
     size_t n;
     size_t n_pending;
     void (*finish)(struct gather *);
+    void *aux; /* For 'finish'. */
 };
 
-void admin_gather(struct admin *, struct grpc_call *, const char *instance,
+struct description;
+
+bool admin_gather(struct admin *, struct grpc_call *, const char *instance,
                   const char *target, unsigned int parts,
-                  void (*finish)(struct gather *));
+                  void (*finish)(struct gather *), void *aux);
 
 size_t gather_errors(const struct gather *, struct arena *,
                      Evlb__Admin__V1__TargetError ***);
+char *gather_port_name(struct arena *, const struct gathered *, const char *);
+Evlb__Admin__V1__Flow *
+gather_describe(struct arena *, const struct state *, const struct gathered *,
+                const struct description *);
 
 #endif /* admin-gather.h */

@@ -31,6 +31,7 @@ struct admin {
     ADMIN_METHOD(Targets, admin_targets)      \
     ADMIN_METHOD(Flows, admin_flows)          \
     ADMIN_METHOD(Counters, admin_counters)    \
+    ADMIN_METHOD(Trace, admin_trace)          \
     ADMIN_METHOD(Reload, admin_reload)        \
     ADMIN_METHOD(SetEpoch, admin_set_epoch)   \
     ADMIN_METHOD(Drain, admin_drain)          \

@@ -4,38 +4,12 @@
 
 #include "controller/ctl/ctl.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/api/admin.pb-c.h"
 #include "controller/core/mem.h"
-
-/* Parses 's', decimal or hexadecimal, which must be at most 'max', into
- * '*value'.  Returns false if it is anything else. */
-static bool
-parse_number__(const char *s, uint64_t max, uint64_t *value)
-{
-    char *end;
-
-    if (*s < '0' || *s > '9') {
-        return false;
-    }
-    errno = 0;
-    *value = strtoull(s, &end, s[0] == '0' && s[1] == 'x' ? 16 : 10);
-    return !errno && !*end && *value <= max;
-}
-
-static bool
-parse_u32__(const char *s, uint32_t *value)
-{
-    uint64_t number;
-    bool ok = parse_number__(s, UINT32_MAX, &number);
-
-    *value = ok ? (uint32_t) number : 0;
-    return ok;
-}
 
 /* Makes the boundary that the options ask for. */
 static int
@@ -45,7 +19,7 @@ parse_boundary__(const struct ctl *ctl, Evlb__Admin__V1__Boundary *b)
     b->automatic = !ctl->at_event;
     b->force = ctl->force;
     if (ctl->at_event
-        && !parse_number__(ctl->at_event, UINT64_MAX, &b->at_event)) {
+        && !ctl_parse_number(ctl->at_event, UINT64_MAX, &b->at_event)) {
         return ctl_usage_error("--at-event: \"%s\" is no tick, a number from "
                                "0 to %" PRIu64,
                                ctl->at_event, UINT64_MAX);
@@ -80,8 +54,8 @@ parse_share__(const char *s, Evlb__Admin__V1__Share *share)
     evlb__admin__v1__share__init(share);
     if (ok) {
         *weight++ = '\0';
-        ok = parse_u32__(copy, &share->member)
-             && parse_u32__(weight, &share->weight);
+        ok = ctl_parse_u32(copy, &share->member)
+             && ctl_parse_u32(weight, &share->weight);
     }
     free(copy);
     return (
@@ -121,7 +95,7 @@ ctl_run_set(struct ctl *ctl, const struct ctl_command *command, int argc,
 static int
 parse_member__(const char *s, uint32_t *member)
 {
-    return (parse_u32__(s, member)
+    return (ctl_parse_u32(s, member)
                 ? CTL_OK
                 : ctl_usage_error("\"%s\" is no number of a member", s));
 }
@@ -162,40 +136,6 @@ ctl_run_remove(struct ctl *ctl, const struct ctl_command *command, int argc,
                 : code);
 }
 
-/* The properties that "lb add" takes. */
-struct property {
-    const char *name;
-    uint32_t *number; /* Where it goes: a number, */
-    char **string;    /* or a string. */
-    bool required;
-    bool given;
-};
-
-/* Stores 's', "NAME=VALUE", where the one of the 'n' 'properties' that it names
- * says. */
-static int
-parse_property__(char *s, struct property *properties, size_t n)
-{
-    char *value = strchr(s, '=');
-
-    for (size_t i = 0; value && i < n; i++) {
-        struct property *p = &properties[i];
-
-        if (strlen(p->name) != (size_t) (value - s)
-            || strncmp(p->name, s, strlen(p->name))) {
-            continue;
-        }
-        p->given = true;
-        if (p->string) {
-            *p->string = value + 1;
-        } else if (!parse_u32__(value + 1, p->number)) {
-            return ctl_usage_error("\"%s\" needs a number", s);
-        }
-        return CTL_OK;
-    }
-    return ctl_usage_error("\"%s\" is no property of a member", s);
-}
-
 /* lb add INSTANCE NAME=VALUE... */
 int
 ctl_run_add(struct ctl *ctl, const struct ctl_command *command, int argc,
@@ -203,30 +143,20 @@ ctl_run_add(struct ctl *ctl, const struct ctl_command *command, int argc,
 {
     Evlb__Admin__V1__AddMemberRequest r =
         EVLB__ADMIN__V1__ADD_MEMBER_REQUEST__INIT;
-    struct property properties[] = {
-        { "id", &r.id, NULL, true, false },
-        { "ip", NULL, &r.ip, true, false },
-        { "base", &r.first_port, NULL, true, false },
-        { "mac", NULL, &r.mac, false, false },
-        { "bits", &r.bits, NULL, false, false },
-        { "egress", NULL, &r.egress, false, false },
+    const struct ctl_property properties[] = {
+        { .name = "id", .u32 = &r.id, .required = true },
+        { .name = "ip", .string = &r.ip, .required = true },
+        { .name = "base", .u32 = &r.first_port, .required = true },
+        { .name = "mac", .string = &r.mac },
+        { .name = "bits", .u32 = &r.bits },
+        { .name = "keep", .flag = &r.keep },
+        { .name = "egress", .string = &r.egress },
     };
-    const size_t n = sizeof properties / sizeof *properties;
-    int code = CTL_OK;
+    int code = ctl_parse_properties(properties,
+                                    sizeof properties / sizeof *properties,
+                                    argc - 1, argv + 1);
 
     r.instance = argv[0];
-    for (int i = 1; code == CTL_OK && i < argc; i++) {
-        if (!strcmp(argv[i], "keep")) {
-            r.keep = true;
-        } else {
-            code = parse_property__(argv[i], properties, n);
-        }
-    }
-    for (size_t i = 0; code == CTL_OK && i < n; i++) {
-        if (properties[i].required && !properties[i].given) {
-            code = ctl_usage_error("%s= is missing", properties[i].name);
-        }
-    }
     return (code == CTL_OK
                 ? ctl_call_print(ctl, command->method, &r.base, print_change__)
                 : code);

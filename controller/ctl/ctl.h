@@ -65,6 +65,7 @@ ctl_run_func ctl_run_plain; /* No arguments. */
 ctl_run_func ctl_run_show;  /* An instance, or none for all. */
 ctl_run_func ctl_run_flows;
 ctl_run_func ctl_run_counters;
+ctl_run_func ctl_run_trace;
 ctl_run_func ctl_run_set;
 ctl_run_func ctl_run_drain;
 ctl_run_func ctl_run_add;
@@ -80,7 +81,23 @@ void ctl_print_members(const void *);
 void ctl_print_targets(const void *);
 void ctl_print_flows(const void *);
 void ctl_print_counters(const void *);
+char *ctl_flow_packets(const void *flow);
 void ctl_print_reload(const void *);
+
+/* Arguments.  A property has one place where its value goes. */
+struct ctl_property {
+    const char *name;
+    uint32_t *u32;
+    uint64_t *u64;
+    char **string;
+    protobuf_c_boolean *flag;
+    bool required;
+};
+
+bool ctl_parse_number(const char *, uint64_t max, uint64_t *);
+bool ctl_parse_u32(const char *, uint32_t *);
+int ctl_parse_properties(const struct ctl_property *, size_t n, int argc,
+                         char *argv[]);
 
 /* What they use. */
 int ctl_call(struct ctl *, const char *method, const ProtobufCMessage *request,

@@ -52,6 +52,20 @@ static const struct ctl_command commands[] = {
       .run = ctl_run_counters,
       .method = "Counters",
       .print = ctl_print_counters },
+    { .name = "trace",
+      .arguments = "INSTANCE [tick=N] [version=N] [slot=N] [entropy=N] "
+                   "[source=ADDRESS] [destination=ADDRESS] [port=N] [ttl=N] "
+                   "[packet=HEX] [in_port=PORT] [target=TARGET] "
+                   "[switch=BRIDGE]",
+      .help =
+          "show where a packet goes by the rules: that of an event, or the "
+          "given one; with switch=, ask the bridge on this machine, too, "
+          "and fail if it says otherwise",
+      .min_args = 1,
+      .max_args = ARGS_MAX,
+      .completion = CTL_COMPLETE_INSTANCE,
+      .run = ctl_run_trace,
+      .method = "Trace" },
     PLAIN("reload", "Reload", ctl_print_reload,
           "read the configuration again, as SIGHUP does"),
     { .name = "lb set",

@@ -50,10 +50,11 @@ append__(char **s, const char *format, ...)
     *s = longer;
 }
 
-/* Returns which packets 'f' is about; the caller must free it. */
-static char *
-flow_packets__(const Evlb__Admin__V1__Flow *f)
+/* Returns which packets 'flow' is about; the caller must free it. */
+char *
+ctl_flow_packets(const void *flow)
 {
+    const Evlb__Admin__V1__Flow *f = flow;
     char *s = mem_strdup("");
 
     if (*f->in_port) {
@@ -105,7 +106,7 @@ ctl_print_flows(const void *reply)
 
     for (size_t i = 0; i < r->n_flows; i++) {
         const Evlb__Admin__V1__Flow *f = r->flows[i];
-        char *packets = flow_packets__(f);
+        char *packets = ctl_flow_packets(f);
 
         table_add(t, "%s", f->target);
         add_number__(t, f->table);

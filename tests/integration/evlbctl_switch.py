@@ -197,6 +197,46 @@ def test_flows_count(world):
     lab.wait_for("the packet to be counted", lambda: sent() == before + 1)
 
 
+def test_trace(world, monkeypatch):
+    """Where an event goes, and the switch says the same."""
+    # evlbctl finds ovs-appctl and the switch where an operator's shell does.
+    monkeypatch.setenv("PATH", os.path.join(lab.OVS, "bin"), prepend=":")
+    monkeypatch.setenv("OVS_RUNDIR", lab.RUN)
+    for tick, epoch, member in ((99999, 1, 1), (100000, 2, 2),
+                                (300000, 4, 1)):
+        trace = world.json("trace", "demo", "tick=%d" % tick, "version=2",
+                           "in_port=daq1", "switch=br0")
+        assert (trace["instance"], trace["epoch"], trace["member"]) == (
+            "demo", epoch, member)
+        assert trace["lb_tick"] == tick and not trace["dropped"]
+        assert trace["egress"] == "cn%d" % member
+        assert trace["in_port"] == "daq1"
+        assert trace["ip_dst"] == "10.42.0.%d" % (100 + member)
+        assert trace["steps"][-1]["verdict"] == "mbr_tx"
+    # A packet as it is, and one that is dropped.
+    again = world.json("trace", "demo", "packet=" + trace["packet"],
+                       "switch=br0")
+    assert (again["epoch"], again["member"]) == (4, 1)
+    dropped = world.json("trace", "demo", "source=10.42.0.66", "switch=br0")
+    assert dropped["dropped"] and dropped["verdict"] == "blocked_src"
+    text = world.ok("trace", "demo", "tick=5", "switch=br0")
+    assert "epoch 1" in text and "The switch says the same" in text
+    assert "no port \"eth9\"" in world.ctl("trace", "demo",
+                                           "in_port=eth9")[2]
+
+
+def test_trace_differs(world, monkeypatch):
+    """A switch that does otherwise is found out."""
+    monkeypatch.setenv("PATH", os.path.join(lab.OVS, "bin"), prepend=":")
+    monkeypatch.setenv("OVS_RUNDIR", lab.RUN)
+    world.switch.ofctl("add-flow", "cookie=0x99,table=0,priority=65000,udp,"
+                       "actions=drop")
+    code, out, err = world.ctl("trace", "demo", "switch=br0")
+    world.switch.ofctl("del-flows", "cookie=0x99/-1")
+    assert code == 1 and "member: the switch says none" in err, (out, err)
+    assert world.ctl("trace", "demo", "switch=br0")[0] == 0
+
+
 def test_counters(world):
     """Packets are counted by name: for the instance, and for the member."""
     def packets(name, member=-1):

@@ -268,6 +268,20 @@ def test_refused(evlbd, words, expected):
 
 
 @pytest.mark.parametrize("words, expected", [
+    (["gamma"], 'no instance "gamma"'),
+    (["alpha", "target=br9"], 'no switch "br9"; there are: br0'),
+    (["alpha", "source=10.0.0"], 'source "10.0.0" is no IPv4'),
+    (["alpha", "destination=x"], 'destination "x" is no IPv4'),
+    (["alpha", "version=256"], "version 256 is above 255"),
+    (["alpha", "port=65536"], "port 65536 is above 65535"),
+    (["alpha", "packet=0x"], "packet"),
+    (["alpha"], "br0: its ports are not known"),
+])
+def test_trace_refused(evlbd, words, expected):
+    assert expected in evlbd.refused(1, "trace", *words)
+
+
+@pytest.mark.parametrize("words, expected", [
     ([], "a command is missing"),
     (["stauts"], 'no command "stauts"'),
     (["lb"], 'no command "lb"'),
@@ -285,8 +299,13 @@ def test_refused(evlbd, words, expected):
     (["lb", "set", "alpha", "1=1", "--at-event", str(2**64)], "is no tick"),
     (["lb", "drain", "alpha", "one"], '"one" is no number of a member'),
     (["lb", "add", "alpha", "id=3"], "ip= is missing"),
-    (["lb", "add", "alpha", "colour=red"], "is no property of a member"),
+    (["lb", "add", "alpha", "colour=red"], "is not known here"),
     (["lb", "add", "alpha", "id=red"], "needs a number"),
+    (["lb", "add", "alpha", "ip"], "needs a value"),
+    (["lb", "add", "alpha", "keep=1"], "takes no value"),
+    (["trace", "alpha", "tick=-1"], "needs a number"),
+    (["trace", "alpha", "tock=1"], "is not known here"),
+    (["trace"], "usage: evlbctl trace INSTANCE"),
     (["completion", "fish"], "completion for bash"),
     (["help", "me"], "no help of the kind"),
 ])
