@@ -126,7 +126,8 @@ static void
 parse_interface__(struct reader *r, const config_setting_t *group,
                   struct state *state)
 {
-    static const char *const names[] = { "name", "id", "vlan", "mac", NULL };
+    static const char *const names[] = { "name",     "id",     "vlan", "mac",
+                                         "networks", "routes", NULL };
     size_t index = state->n_interfaces++;
     struct interface *iface = &state->interfaces[index];
 
@@ -136,6 +137,7 @@ parse_interface__(struct reader *r, const config_setting_t *group,
         (uint8_t) reader_find_uint(r, group, "id", 0, INTERFACE_ID_MAX, index);
     iface->vlan = (uint16_t) reader_find_uint(r, group, "vlan", 0, 4094, 0);
     parse_mac(r, group, "mac", &iface->mac);
+    parse_routes(r, group, iface);
     iface->line = reader_line(group);
     check_interface__(r, group, state, iface);
 }

@@ -145,15 +145,8 @@ parse_sources__(struct reader *r, const config_setting_t *group,
     for (size_t i = 0; !r->error && i < n; i++) {
         const config_setting_t *setting =
             config_setting_get_elem(list, (unsigned int) i);
-        const char *s = reader_to_string(r, setting);
-        struct addr_block *block = &instance->sources[instance->n_sources++];
 
-        if (!r->error && !addr_block_from_string(s, block)) {
-            reader_fail(r, setting,
-                        "\"%s\" is no address and no "
-                        "ADDRESS/LENGTH with zeros behind the prefix",
-                        s);
-        }
+        parse_block(r, setting, &instance->sources[instance->n_sources++]);
     }
 }
 

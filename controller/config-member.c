@@ -18,12 +18,14 @@ static void
 parse_egress__(struct reader *r, const config_setting_t *group,
                struct port *port)
 {
-    const config_setting_t *setting = reader_get_setting(r, group, "egress");
+    const config_setting_t *setting =
+        r->error ? NULL : config_setting_get_member(group, "egress");
 
+    *port = (struct port){ .type = PORT_SEEN };
     if (setting) {
         parse_port(r, setting, port);
-        if (port->type == PORT_NAME && !strcmp(port->name, "in_port")) {
-            *port = (struct port){ .type = PORT_IN };
+        if (port->type == PORT_NAME) {
+            port_from_keyword(port->name, port);
         }
     }
 }
@@ -45,6 +47,7 @@ check_member__(struct reader *r, const config_setting_t *group,
     } else if (instance_find_member(instance, member->id)) {
         reader_fail(r, group, "member %" PRIu16 " is there twice", member->id);
     }
+    check_reachable(r, group, instance, member);
 }
 
 static void
@@ -62,7 +65,9 @@ parse_member__(struct reader *r, const config_setting_t *group,
     if (ip) {
         parse_addr(r, ip, &m->ip);
     }
-    parse_mac(r, group, "mac", &m->mac);
+    if (!r->error && config_setting_get_member(group, "mac")) {
+        parse_mac(r, group, "mac", &m->mac);
+    }
     m->base = (uint16_t) reader_get_uint(r, group, "base", 1, UINT16_MAX);
     m->bits =
         (uint8_t) reader_find_uint(r, group, "bits", 0, MEMBER_BITS_MAX, 0);

@@ -23,6 +23,12 @@ void parse_log(struct reader *, const config_setting_t *root,
                struct log_settings *);
 void parse_interfaces(struct reader *, const config_setting_t *root,
                       struct state *);
+void parse_neighbours(struct reader *, const config_setting_t *root,
+                      struct neighbour_settings *);
+void parse_routes(struct reader *, const config_setting_t *interface,
+                  struct interface *);
+void check_reachable(struct reader *, const config_setting_t *member,
+                     const struct instance *, const struct member *);
 void
 parse_instances(struct reader *, const config_setting_t *root, struct state *);
 void parse_members(struct reader *, const config_setting_t *instance,
@@ -34,6 +40,8 @@ char *parse_name(struct reader *, const config_setting_t *group);
 void parse_mac(struct reader *, const config_setting_t *group,
                const char *name, struct mac *);
 void parse_addr(struct reader *, const config_setting_t *, struct in6_addr *);
+void
+parse_block(struct reader *, const config_setting_t *, struct addr_block *);
 void parse_port(struct reader *, const config_setting_t *, struct port *);
 
 #endif /* config-parse.h */

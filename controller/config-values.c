@@ -62,6 +62,21 @@ parse_addr(struct reader *r, const config_setting_t *setting,
     }
 }
 
+/* Stores in 'block' the addresses that 'setting' is. */
+void
+parse_block(struct reader *r, const config_setting_t *setting,
+            struct addr_block *block)
+{
+    const char *s = reader_to_string(r, setting);
+
+    if (!r->error && !addr_block_from_string(s, block)) {
+        reader_fail(r, setting,
+                    "\"%s\" is no address and no ADDRESS/LENGTH with zeros "
+                    "behind the prefix",
+                    s);
+    }
+}
+
 /* Stores in 'port' what 'setting' is: a port's name or OpenFlow number. */
 void
 parse_port(struct reader *r, const config_setting_t *setting,

@@ -28,6 +28,11 @@ evlb_config_destroy(struct evlb_config *config)
     }
 }
 
+/* Packets a second. */
+#define SLOW_PATH_LIMIT 1000
+#define CONTROLLER_LIMIT 500
+#define LIMIT_MAX 1000000
+
 /* Checks one address that switches connect to. */
 static void
 check_listen__(struct reader *r, const config_setting_t *setting,
@@ -57,17 +62,25 @@ static void
 parse_openflow__(struct reader *r, const config_setting_t *root,
                  struct evlb_config *config)
 {
-    static const char *const names[] = { "listen", "allow_plain", NULL };
+    static const char *const names[] = { "listen", "allow_plain",
+                                         "slow_path_limit", "controller_limit",
+                                         NULL };
     const config_setting_t *group =
         config_setting_get_member(root, "openflow");
     const config_setting_t *listen = NULL;
     bool allow_plain = false;
 
+    config->slow_path_limit = SLOW_PATH_LIMIT;
+    config->controller_limit = CONTROLLER_LIMIT;
     if (group) {
         reader_check_names(r, group, names);
         listen = reader_find_list(r, group, "listen");
         reader_check_list(r, listen);
         allow_plain = reader_find_bool(r, group, "allow_plain", false);
+        config->slow_path_limit = (unsigned int) reader_find_uint(
+            r, group, "slow_path_limit", 0, LIMIT_MAX, SLOW_PATH_LIMIT);
+        config->controller_limit = (unsigned int) reader_find_uint(
+            r, group, "controller_limit", 0, LIMIT_MAX, CONTROLLER_LIMIT);
     }
     if (!listen) {
         config->listen = mem_zalloc(sizeof *config->listen);
@@ -91,15 +104,16 @@ static void
 parse_root__(struct reader *r, const config_setting_t *root,
              struct evlb_config *config)
 {
-    static const char *const names[] = { "admin",     "openflow", "log",
-                                         "l2_miss",   "bridges",  "interfaces",
-                                         "instances", NULL };
+    static const char *const names[] = { "admin",      "openflow",  "log",
+                                         "l2_miss",    "neighbour", "bridges",
+                                         "interfaces", "instances", NULL };
     static const char *const l2_misses[] = { "drop", "normal", NULL };
 
     reader_check_names(r, root, names);
     parse_admin(r, root, &config->admin);
     parse_openflow__(r, root, config);
     parse_log(r, root, &config->log);
+    parse_neighbours(r, root, &config->state.neighbours);
     config->state.l2_normal =
         reader_find_choice(r, root, "l2_miss", l2_misses, 1);
     parse_bridges(r, root, &config->state);

@@ -30,6 +30,8 @@ struct evlb_config {
     char *file;
     char **listen; /* Where switches connect. */
     size_t n_listen;
+    unsigned int slow_path_limit;  /* Packets a second, 0 for no limit of */
+    unsigned int controller_limit; /* ours. */
     struct admin_settings admin;
     struct log_settings log;
     struct state state;

@@ -6,6 +6,7 @@
 /* Within the engine:
  *
  *     engine.c             life, configuration, what switches hold
+ *     engine-neighbour.c   where members are
  *     engine-operation.c   operations one after the other, up to the call back
  *     engine-plan.c        what an operation changes in the overlay */
 
@@ -14,6 +15,7 @@
 #include <config.h>
 #include <openvswitch/list.h>
 
+#include "controller/core/neighbour.h"
 #include "controller/core/overlay.h"
 
 struct event;
@@ -24,6 +26,12 @@ struct engine_bridge {
     const struct rule_set *rules;
     uint64_t version;   /* The engine's when 'rules' were made. */
     uint64_t committed; /* The newest version that the switch held. */
+};
+
+/* Questions for one instance that were answered. */
+struct engine_answers {
+    int64_t second; /* In which. */
+    unsigned int n;
 };
 
 struct engine {
@@ -40,6 +48,11 @@ struct engine {
 
     struct engine_bridge *bridges;
     size_t n_bridges;
+
+    struct neighbours neighbours;
+    bool neighbour_news; /* Was something found that is not applied yet? */
+    struct event *neighbour_timer;
+    struct engine_answers answers[INSTANCE_ID_MAX + 1];
 
     struct ovs_list operations; /* The first one is under way. */
     struct event *timer;        /* For them. */
@@ -87,6 +100,11 @@ struct operation {
 char *
 engine_check__(const struct engine *, const struct overlay *, struct state **);
 void engine_serve__(struct engine *, struct overlay *, struct state *);
+
+/* engine-neighbour.c */
+void engine_neighbours_init__(struct engine *);
+void engine_neighbours_destroy__(struct engine *);
+void engine_neighbours_update__(struct engine *);
 
 /* engine-operation.c */
 void engine_operations_init__(struct engine *);

@@ -14,6 +14,7 @@
 #include "controller/epoch-log.h"
 #include "controller/rules/rule-set.h"
 #include "controller/target/ovs/server.h"
+#include "controller/target/ovs/session.h"
 
 VLOG_DEFINE_THIS_MODULE(evlb_engine);
 
@@ -109,13 +110,15 @@ update_bridges__(struct engine *engine)
 void
 engine_apply(struct engine *engine)
 {
+    const struct rule_inputs inputs = { &engine->neighbours };
+
     engine->version++;
     for (size_t i = 0; i < engine->n_bridges; i++) {
         const struct bridge *bridge = &engine->state->bridges[i];
         struct engine_bridge *b = &engine->bridges[i];
 
         rule_set_unref(b->rules);
-        b->rules = rule_set_build(engine->state, bridge);
+        b->rules = rule_set_build(engine->state, bridge, &inputs);
         b->version = engine->version;
         ovs_server_set_rules(engine->server, bridge->datapath_id, bridge->name,
                              b->rules);
@@ -165,6 +168,7 @@ engine_serve__(struct engine *engine, struct overlay *overlay,
     state_free__(engine->state);
     engine->state = state;
     update_bridges__(engine);
+    engine_neighbours_update__(engine);
     engine_apply(engine);
 }
 
@@ -204,6 +208,15 @@ check_config__(const struct engine *engine, const struct evlb_config *config,
     return error;
 }
 
+static void
+set_limits__(struct engine *engine)
+{
+    const struct session_limits limits = { engine->config->slow_path_limit,
+                                           engine->config->controller_limit };
+
+    ovs_server_set_limits(engine->server, &limits);
+}
+
 /* Puts 'config' with 'overlay' in the place of what is in service.  Takes both
  * over if successful. */
 static char *
@@ -223,6 +236,7 @@ replace__(struct engine *engine, struct evlb_config *config,
     }
     evlb_config_destroy(engine->config);
     engine->config = config;
+    set_limits__(engine);
     engine_serve__(engine, overlay, state);
     return NULL;
 }
@@ -297,6 +311,7 @@ engine_create(struct event_base *base, struct evlb_config *config,
     engine->counters = counters_create();
     ovs_server_set_observer(engine->server, &observer, engine->counters);
     engine_operations_init__(engine);
+    engine_neighbours_init__(engine);
 
     error =
         overlay_apply(engine->overlay, &config->state, &engine->state, &line);
@@ -308,6 +323,8 @@ engine_create(struct event_base *base, struct evlb_config *config,
         engine = NULL;
     } else {
         update_bridges__(engine);
+        set_limits__(engine);
+        engine_neighbours_update__(engine);
         engine_apply(engine);
     }
     *enginep = engine;
@@ -323,6 +340,7 @@ engine_destroy(struct engine *engine)
         return;
     }
     engine_operations_destroy__(engine);
+    engine_neighbours_destroy__(engine);
     ovs_server_destroy(engine->server);
     counters_destroy(engine->counters);
     for (size_t i = 0; i < engine->n_bridges; i++) {

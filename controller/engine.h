@@ -30,6 +30,7 @@ struct engine;
 struct epoch_log;
 struct event_base;
 struct evlb_config;
+struct neighbours;
 struct ovs_server;
 struct rule_set;
 
@@ -52,6 +53,7 @@ void engine_destroy(struct engine *);
 const struct evlb_config *engine_get_config(const struct engine *);
 const struct state *engine_get_state(const struct engine *);
 struct ovs_server *engine_get_server(struct engine *);
+const struct neighbours *engine_get_neighbours(const struct engine *);
 const struct counters *engine_get_counters(const struct engine *);
 const struct rule_set *
 engine_get_rules(const struct engine *, uint64_t datapath_id);

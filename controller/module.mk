@@ -3,9 +3,10 @@
 # evlbd and the unit tests of its parts.
 
 core_SRCS := controller/core/addr.c controller/core/calendar.c \
-	controller/core/epoch.c controller/core/instance.c \
-	controller/core/lead-run.c controller/core/mem.c controller/core/overlay.c \
-	controller/core/prefix.c
+	controller/core/epoch.c controller/core/frame.c \
+	controller/core/instance.c controller/core/lead-run.c \
+	controller/core/mem.c controller/core/neighbour.c \
+	controller/core/overlay.c controller/core/prefix.c
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 	controller/rules/rule-diff.c controller/rules/rule-epochs.c \
 	controller/rules/rule-set.c
@@ -21,18 +22,21 @@ ovs_SRCS := controller/target/ovs/address.c controller/target/ovs/change.c \
 	controller/target/ovs/session.c \
 	controller/target/ovs/session-change.c \
 	controller/target/ovs/session-handshake.c \
+	controller/target/ovs/session-packet.c \
 	controller/target/ovs/session-stats.c \
 	controller/target/ovs/snapshot.c \
 	controller/target/ovs/snapshot-decode.c
 config_SRCS := controller/config.c controller/config-admin.c \
 	controller/config-bridge.c controller/config-file.c \
 	controller/config-instance.c controller/config-log.c \
-	controller/config-member.c controller/config-numbers.c \
+	controller/config-member.c controller/config-neighbour.c \
+	controller/config-numbers.c \
 	controller/config-reader.c controller/config-values.c \
 	controller/log.c
 
 trace_SRCS := controller/trace.c controller/trace-packet.c
-engine_SRCS := controller/counters.c controller/engine.c controller/engine-operation.c \
+engine_SRCS := controller/counters.c controller/engine.c \
+	controller/engine-neighbour.c controller/engine-operation.c \
 	controller/engine-plan.c controller/epoch-log.c
 
 # gRPC: the server's side, the client's, and the operator's service.
@@ -102,6 +106,13 @@ test-prefix_SRCS := tests/unit/test-prefix.c controller/core/prefix.c
 UNIT_TESTS += test-calendar
 test-calendar_SRCS := tests/unit/test-calendar.c \
 	controller/core/calendar.c controller/core/mem.c
+
+UNIT_TESTS += test-neighbour
+test-neighbour_SRCS := tests/unit/test-neighbour.c $(core_SRCS)
+
+UNIT_TESTS += test-frame
+test-frame_SRCS := tests/unit/test-frame.c controller/core/frame.c \
+	controller/core/addr.c
 
 UNIT_TESTS += test-lead-run
 test-lead-run_SRCS := tests/unit/test-lead-run.c controller/core/lead-run.c

@@ -47,6 +47,8 @@
     VERDICT(ARP_REPLY, 0x03, "arp_reply")                                \
     VERDICT(ICMPV4_ECHO, 0x04, "icmpv4_echo_reply")                      \
     VERDICT(ICMPV6_ECHO, 0x05, "icmpv6_echo_reply")                      \
+    VERDICT(ARP_CONTROLLER, 0x0e, "arp_to_controller")                   \
+    VERDICT(ND_CONTROLLER, 0x0f, "nd_to_controller")                     \
     VERDICT(LB_RX, 0x0c, "lb_rx")                                        \
     VERDICT(RX_V2, 0x06, "rx_v2")                                        \
     VERDICT(RX_V3, 0x07, "rx_v3")                                        \
@@ -76,6 +78,7 @@
     VERDICT(NO_PORT, 0x34, "no_port")                                    \
     VERDICT(SOFT_EVICTED, 0x35, "mbr_soft_evicted")                      \
     VERDICT(DEREGISTERED, 0x36, "mbr_deregistered")                      \
+    VERDICT(UNRESOLVED, 0x37, "mbr_unresolved")                          \
     /* Dropped in TABLE_HEADER: + enum lb_status. */                     \
     VERDICT(HEADER, 0x40, "header")                                      \
     /* Unreachables, dropped and counted by their codes. */              \

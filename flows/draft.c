@@ -177,6 +177,17 @@ draft_output(struct draft *draft, uint32_t port)
     output->port = u16_to_ofp((uint16_t) port);
 }
 
+/* Adds an action that sends the packet to the controller, as much of it as a
+ * frame of ARP or neighbour discovery has. */
+void
+draft_controller(struct draft *draft)
+{
+    struct ofpact_output *output = ofpact_put_OUTPUT(&draft->actions);
+
+    output->port = OFPP_CONTROLLER;
+    output->max_len = 256;
+}
+
 /* Ends the actions: go on in 'table'. */
 void
 draft_goto(struct draft *draft, uint8_t table)

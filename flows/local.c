@@ -230,7 +230,8 @@ begin_nd__(struct draft *d, const struct rule_ip_filter *rule, uint8_t table,
 /* The advertisement is made of the solicitation, in two tables, because the
  * target's link-layer option exists only once the type is that of an
  * advertisement.  A solicitation without the source's link-layer option has no
- * room for it and is not answered here, nor is one that a router passed on. */
+ * room for it: the controller answers.  One that a router passed on is not
+ * answered. */
 static void
 add_nd_reply__(const struct rule_ip_filter *rule, struct flows *flows)
 {
@@ -241,9 +242,10 @@ add_nd_reply__(const struct rule_ip_filter *rule, struct flows *flows)
     struct draft d;
 
     begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_HIGH + 1, ND_NEIGHBOR_SOLICIT,
-               VERDICT_ICMPV6_OTHER);
+               VERDICT_ND_CONTROLLER);
     match_set_nw_ttl(&d.match, 255);
     match_set_arp_sha(&d.match, (struct eth_addr){ .ea = { 0 } });
+    draft_controller(&d);
     draft_commit(&d, flows);
 
     begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_MEDIUM + 1, ND_NEIGHBOR_SOLICIT,
@@ -267,6 +269,45 @@ add_nd_reply__(const struct rule_ip_filter *rule, struct flows *flows)
     draft_set(&d, MFF_ND_OPTIONS_TYPE, &option);
     draft_set(&d, MFF_ND_TLL, &mac);
     draft_output(&d, DRAFT_IN_PORT);
+    draft_commit(&d, flows);
+}
+
+/* Adds what answers to our own questions match: those to the address of
+ * 'rule'. */
+static void
+begin_answer__(struct draft *d, const struct rule_ip_filter *rule,
+               enum verdict verdict)
+{
+    begin_reply__(d, rule, verdict);
+    if (addr_is_ipv4(&rule->address)) {
+        match_set_dl_type(&d->match, htons(ETH_TYPE_ARP));
+        match_set_nw_proto(&d->match, ARP_REPLY);
+        match_set_nw_dst(&d->match, htonl(addr_get_ipv4(&rule->address)));
+    } else {
+        match_icmp__(d, false);
+        draft_match_ip_dst(d, &rule->address);
+        match_set_icmp_type(&d->match, ND_NEIGHBOR_ADVERT);
+        match_set_icmp_code(&d->match, 0);
+        match_set_nw_ttl(&d->match, 255);
+    }
+}
+
+/* Answers go to the controller, if we ask from that address. */
+static void
+add_answers__(const struct rule_ip_filter *rule, bool unicast,
+              struct flows *flows)
+{
+    bool ipv4 = addr_is_ipv4(&rule->address);
+    struct draft d;
+
+    if (unicast) {
+        begin_answer__(&d, rule,
+                       ipv4 ? VERDICT_ARP_CONTROLLER : VERDICT_ND_CONTROLLER);
+        draft_controller(&d);
+    } else {
+        begin_answer__(&d, rule,
+                       ipv4 ? VERDICT_ARP_OTHER : VERDICT_ICMPV6_OTHER);
+    }
     draft_commit(&d, flows);
 }
 
@@ -318,6 +359,7 @@ local_add_ip_filter(const struct rule_ip_filter *rule, struct flows *flows)
 {
     bool unicast = addr_equal(&rule->address, &rule->unicast);
 
+    add_answers__(rule, unicast, flows);
     if (!addr_is_ipv4(&rule->address)) {
         add_icmpv6_echo__(rule, flows);
         (unicast ? add_nd_reply__ : add_nomatch_nd__)(rule, flows);

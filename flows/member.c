@@ -49,11 +49,21 @@ verdict__(const struct rule_member *rule)
         return VERDICT_SOFT_EVICTED;
     case RULE_MEMBER_DEREGISTERED:
         return VERDICT_DEREGISTERED;
+    case RULE_MEMBER_UNRESOLVED:
+        return VERDICT_UNRESOLVED;
     case RULE_MEMBER_FORWARD:
         return (rule->egress.type == PORT_NONE ? VERDICT_NO_PORT
                                                : VERDICT_MBR_TX);
     }
     abort();
+}
+
+static uint32_t
+output_port__(const struct port *egress)
+{
+    return (egress->type == PORT_IN       ? DRAFT_IN_PORT
+            : egress->type == PORT_NORMAL ? DRAFT_NORMAL
+                                          : egress->number);
 }
 
 void
@@ -70,8 +80,7 @@ member_add_member(const struct rule_member *rule, struct flows *flows)
     draft_match(&d, MFF_LB_MEMBER, rule->member, UINT64_MAX);
     if (verdict == VERDICT_MBR_TX) {
         add_forward__(&d, rule);
-        draft_output(&d, rule->egress.type == PORT_IN ? DRAFT_IN_PORT
-                                                      : rule->egress.number);
+        draft_output(&d, output_port__(&rule->egress));
     }
     draft_commit(&d, flows);
 }

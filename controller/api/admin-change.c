@@ -148,8 +148,10 @@ static char *
 parse_egress__(const char *s, struct port *port)
 {
     memset(port, 0, sizeof *port);
-    if (!strcmp(s, "in_port")) {
-        port->type = PORT_IN;
+    if (!*s) {
+        port->type = PORT_SEEN;
+    } else if (port_from_keyword(s, port)) {
+        return NULL;
     } else if (isdigit((unsigned char) *s)) {
         char *end;
         unsigned long number = strtoul(s, &end, 10);
@@ -161,7 +163,7 @@ parse_egress__(const char *s, struct port *port)
         }
         port->type = PORT_NUMBER;
         port->number = (uint32_t) number;
-    } else if (!*s || strlen(s) >= sizeof port->name) {
+    } else if (strlen(s) >= sizeof port->name) {
         return mem_printf("egress \"%s\" is no name of a port, which has 1 to "
                           "%zu characters",
                           s, sizeof port->name - 1);

@@ -46,6 +46,14 @@ mac_to_string(const struct mac *mac, char s[MAC_STRLEN])
              mac->ea[1], mac->ea[2], mac->ea[3], mac->ea[4], mac->ea[5]);
 }
 
+bool
+mac_is_zero(const struct mac *mac)
+{
+    static const struct mac zero;
+
+    return mac_equal(mac, &zero);
+}
+
 /* Returns true if 'mac' names a group of stations, broadcast included. */
 bool
 mac_is_multicast(const struct mac *mac)
@@ -233,4 +241,17 @@ addr_block_compare(const struct addr_block *a, const struct addr_block *b)
     int cmp = addr_compare(&a->addr, &b->addr);
 
     return cmp ? cmp : a->len - b->len;
+}
+
+/* Returns true if 'addr' is in 'block'. */
+bool
+addr_block_contains(const struct addr_block *block,
+                    const struct in6_addr *addr)
+{
+    unsigned int bytes = block->len / 8, rest = block->len % 8;
+
+    return !memcmp(block->addr.s6_addr, addr->s6_addr, bytes)
+           && (!rest
+               || !((block->addr.s6_addr[bytes] ^ addr->s6_addr[bytes])
+                    >> (8 - rest)));
 }

@@ -31,6 +31,7 @@ struct addr_block {
 bool mac_from_string(const char *, struct mac *);
 void mac_to_string(const struct mac *, char s[MAC_STRLEN]);
 bool mac_is_multicast(const struct mac *);
+bool mac_is_zero(const struct mac *);
 bool mac_equal(const struct mac *, const struct mac *);
 int mac_compare(const struct mac *, const struct mac *);
 
@@ -46,6 +47,7 @@ void addr_solicited_node_mac(const struct in6_addr *, struct mac *);
 
 bool addr_block_from_string(const char *, struct addr_block *);
 void addr_block_to_string(const struct addr_block *, char s[ADDR_STRLEN]);
+bool addr_block_contains(const struct addr_block *, const struct in6_addr *);
 int addr_block_compare(const struct addr_block *, const struct addr_block *);
 
 #endif /* addr.h */

@@ -11,7 +11,8 @@
 #define ARP_REQUEST 1
 #define ARP_REPLY 2
 #define IPV6_SIZE 40
-#define ND_SIZE 24 /* Of a solicitation or an advertisement, without options. */
+#define ND_SIZE \
+    24 /* Of a solicitation or an advertisement, without options. */
 #define HOP_LIMIT 255
 #define VLAN_ID_MASK 0xfff
 
@@ -162,8 +163,8 @@ decode_ipv6__(const struct bytes *b, struct frame *f)
         return;
     }
     n = get16__(b->p + 4);
-    if (b->p[0] >> 4 == 6 && b->p[6] == IPPROTO_ICMPV6
-        && b->p[7] == HOP_LIMIT && n >= ND_SIZE && n <= b->n - IPV6_SIZE
+    if (b->p[0] >> 4 == 6 && b->p[6] == IPPROTO_ICMPV6 && b->p[7] == HOP_LIMIT
+        && n >= ND_SIZE && n <= b->n - IPV6_SIZE
         && (b->p[IPV6_SIZE] == ND_NEIGHBOR_SOLICIT
             || b->p[IPV6_SIZE] == ND_NEIGHBOR_ADVERT)
         && !b->p[IPV6_SIZE + 1] && !checksum__(b->p, n)) {
@@ -217,8 +218,8 @@ encode_arp__(uint8_t *data, const struct frame_sender *sender,
              const struct in6_addr *target, const struct mac *dst)
 {
     static const struct mac broadcast = { { 255, 255, 255, 255, 255, 255 } };
-    size_t n = encode_ethernet__(data, dst ? dst : &broadcast, sender,
-                                 ETHERTYPE_ARP);
+    size_t n =
+        encode_ethernet__(data, dst ? dst : &broadcast, sender, ETHERTYPE_ARP);
     uint8_t *p = data + n;
 
     memset(p, 0, ARP_SIZE);
@@ -264,8 +265,7 @@ finish_nd__(uint8_t *ip6)
 
 static size_t
 encode_solicitation__(uint8_t *data, const struct frame_sender *sender,
-                      const struct in6_addr *target,
-                      const struct mac *unicast)
+                      const struct in6_addr *target, const struct mac *unicast)
 {
     struct in6_addr dst = *target;
     struct mac mac;
@@ -289,8 +289,7 @@ encode_solicitation__(uint8_t *data, const struct frame_sender *sender,
 size_t
 frame_encode_question(uint8_t data[FRAME_MAX],
                       const struct frame_sender *sender,
-                      const struct in6_addr *target,
-                      const struct mac *unicast)
+                      const struct in6_addr *target, const struct mac *unicast)
 {
     return (addr_is_ipv4(target)
                 ? encode_arp__(data, sender, target, unicast)

@@ -41,10 +41,10 @@ struct frame_sender {
 };
 
 void frame_decode(const uint8_t *data, size_t size, struct frame *);
-size_t frame_encode_question(uint8_t data[FRAME_MAX],
-                             const struct frame_sender *,
-                             const struct in6_addr *target,
-                             const struct mac *unicast);
+size_t
+frame_encode_question(uint8_t data[FRAME_MAX], const struct frame_sender *,
+                      const struct in6_addr *target,
+                      const struct mac *unicast);
 size_t frame_encode_advertisement(uint8_t data[FRAME_MAX],
                                   const struct frame_sender *,
                                   const struct frame *question);

@@ -34,6 +34,8 @@ state_destroy(struct state *state)
 {
     for (size_t i = 0; i < state->n_interfaces; i++) {
         free(state->interfaces[i].name);
+        free(state->interfaces[i].networks);
+        free(state->interfaces[i].routes);
     }
     free(state->interfaces);
     for (size_t i = 0; i < state->n_instances; i++) {
@@ -72,6 +74,17 @@ instance_clone__(struct instance *copy, const struct instance *instance,
         mem_dup(instance->epoch_lines, instance->epochs.n * sizeof(int));
 }
 
+static void
+interface_clone__(struct interface *copy, const struct interface *iface)
+{
+    *copy = *iface;
+    copy->name = mem_strdup(iface->name);
+    copy->networks =
+        mem_dup(iface->networks, iface->n_networks * sizeof *copy->networks);
+    copy->routes =
+        mem_dup(iface->routes, iface->n_routes * sizeof *copy->routes);
+}
+
 /* Initializes 'copy' as a copy of 'state' that shares nothing with it. */
 void
 state_clone(struct state *copy, const struct state *state)
@@ -80,7 +93,7 @@ state_clone(struct state *copy, const struct state *state)
     copy->interfaces = mem_dup(state->interfaces,
                                state->n_interfaces * sizeof *copy->interfaces);
     for (size_t i = 0; i < state->n_interfaces; i++) {
-        copy->interfaces[i].name = mem_strdup(state->interfaces[i].name);
+        interface_clone__(&copy->interfaces[i], &state->interfaces[i]);
     }
     copy->instances = mem_alloc(state->n_instances * sizeof *copy->instances);
     for (size_t i = 0; i < state->n_instances; i++) {
@@ -144,6 +157,8 @@ port_compare(const struct port *a, const struct port *b)
     case PORT_NONE:
     case PORT_ANY:
     case PORT_IN:
+    case PORT_SEEN:
+    case PORT_NORMAL:
         return 0;
     case PORT_NUMBER:
         return (a->number > b->number) - (a->number < b->number);
@@ -151,6 +166,27 @@ port_compare(const struct port *a, const struct port *b)
         return strcmp(a->name, b->name);
     }
     abort();
+}
+
+/* Stores in 'port' what 'word' stands for as a way out of a bridge: "seen",
+ * "in_port", "normal".  Returns false if it is another word. */
+bool
+port_from_keyword(const char *word, struct port *port)
+{
+    static const struct {
+        const char *word;
+        enum port_type type;
+    } keywords[] = { { "seen", PORT_SEEN },
+                     { "in_port", PORT_IN },
+                     { "normal", PORT_NORMAL } };
+
+    for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++) {
+        if (!strcmp(word, keywords[i].word)) {
+            *port = (struct port){ .type = keywords[i].type };
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Returns the name of 'port' in words, which the caller must free. */
@@ -164,12 +200,59 @@ port_to_string(const struct port *port)
         return mem_strdup("any");
     case PORT_IN:
         return mem_strdup("in_port");
+    case PORT_SEEN:
+        return mem_strdup("seen");
+    case PORT_NORMAL:
+        return mem_strdup("normal");
     case PORT_NUMBER:
         return mem_printf("%" PRIu32, port->number);
     case PORT_NAME:
         return mem_strdup(port->name);
     }
     abort();
+}
+
+/* Returns true if an address of 'ip''s family is known to be on the link of
+ * 'iface'. */
+static bool
+has_networks__(const struct interface *iface, const struct in6_addr *ip)
+{
+    for (size_t i = 0; i < iface->n_networks; i++) {
+        if (addr_is_ipv4(&iface->networks[i].addr) == addr_is_ipv4(ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Stores in 'next_hop' whom packets for 'ip' are to be handed to through
+ * 'iface': itself, or a router, by the longest network or route that has it.
+ * Returns false if 'ip' cannot be reached there. */
+bool
+interface_next_hop(const struct interface *iface, const struct in6_addr *ip,
+                   struct in6_addr *next_hop)
+{
+    int longest = -1;
+
+    *next_hop = *ip;
+    for (size_t i = 0; i < iface->n_networks; i++) {
+        if (addr_block_contains(&iface->networks[i], ip)
+            && addr_is_ipv4(&iface->networks[i].addr) == addr_is_ipv4(ip)
+            && iface->networks[i].len > longest) {
+            longest = iface->networks[i].len;
+        }
+    }
+    for (size_t i = 0; i < iface->n_routes; i++) {
+        const struct route *route = &iface->routes[i];
+
+        if (addr_block_contains(&route->to, ip)
+            && addr_is_ipv4(&route->to.addr) == addr_is_ipv4(ip)
+            && route->to.len > longest) {
+            longest = route->to.len;
+            *next_hop = route->via;
+        }
+    }
+    return longest >= 0 || !has_networks__(iface, ip);
 }
 
 /* Returns the member with the given 'id', or NULL. */

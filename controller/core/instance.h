@@ -25,6 +25,12 @@
 #define INTERFACE_ID_MAX 15
 #define MEMBER_BITS_MAX 14
 
+/* How to get to the addresses in 'to': through the router 'via'. */
+struct route {
+    struct addr_block to;
+    struct in6_addr via;
+};
+
 /* A layer-2 interface: one MAC address, on the untagged frames or on those of
  * one VLAN. */
 struct interface {
@@ -32,6 +38,11 @@ struct interface {
     uint8_t id;    /* 0...INTERFACE_ID_MAX. */
     uint16_t vlan; /* VLAN id, or 0 for untagged frames. */
     struct mac mac;
+    struct addr_block *networks; /* Addresses that are on the link.  If none of
+                                  * a family, all of it are but for routes. */
+    size_t n_networks;
+    struct route *routes;
+    size_t n_routes;
     int line;
 };
 
@@ -40,6 +51,8 @@ enum port_type {
     PORT_NONE,   /* One that the bridge does not have. */
     PORT_ANY,    /* Every port, where packets come in. */
     PORT_IN,     /* Where packets go out, the one that they came in through. */
+    PORT_SEEN,   /* The one where the station was seen. */
+    PORT_NORMAL, /* Where the bridge's own learning says. */
     PORT_NUMBER, /* That of OpenFlow port number 'number'. */
     PORT_NAME    /* That of the name 'name'. */
 };
@@ -54,10 +67,10 @@ struct port {
 struct member {
     uint16_t id; /* Not CALENDAR_NO_MEMBER. */
     struct in6_addr ip;
-    struct mac mac;
-    uint16_t base; /* First UDP port. */
-    uint8_t bits;  /* It receives on 2^bits ports. */
-    bool keep;     /* Leave the load-balancer header? */
+    struct mac mac; /* All zeros if it has to be found. */
+    uint16_t base;  /* First UDP port. */
+    uint8_t bits;   /* It receives on 2^bits ports. */
+    bool keep;      /* Leave the load-balancer header? */
     struct port egress;
     int line; /* 0 if it was added at run time. */
 };
@@ -96,7 +109,14 @@ struct bridge {
     int line;
 };
 
+/* How stations are looked for. */
+struct neighbour_settings {
+    bool resolve;     /* At all? */
+    uint32_t refresh; /* Seconds from an answer to the next question. */
+};
+
 struct state {
+    struct neighbour_settings neighbours;
     bool l2_normal; /* Is a frame for others bridge traffic? */
     struct interface *interfaces;
     size_t n_interfaces;
@@ -119,6 +139,10 @@ char *state_check_successor(const struct state *old, const struct state *new,
 
 int port_compare(const struct port *, const struct port *);
 char *port_to_string(const struct port *);
+bool port_from_keyword(const char *, struct port *);
+
+bool interface_next_hop(const struct interface *, const struct in6_addr *ip,
+                        struct in6_addr *next_hop);
 
 const struct member *
 instance_find_member(const struct instance *, uint16_t id);

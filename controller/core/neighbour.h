@@ -70,8 +70,8 @@ void neighbours_init(struct neighbours *, int64_t refresh, uint64_t seed);
 void neighbours_destroy(struct neighbours *);
 
 void neighbours_begin_wanting(struct neighbours *);
-void
-neighbours_want(struct neighbours *, const struct neighbour_key *, int64_t now);
+void neighbours_want(struct neighbours *, const struct neighbour_key *,
+                     int64_t now);
 void neighbours_end_wanting(struct neighbours *);
 
 void neighbours_run(struct neighbours *, size_t max, int64_t now,

@@ -7,6 +7,15 @@
 #include <stdlib.h>
 
 #include "controller/core/calendar.h"
+#include "controller/core/neighbour.h"
+
+/* What a rule set is made from, and the set itself. */
+struct build {
+    const struct state *state;
+    const struct bridge *bridge;
+    const struct rule_inputs *inputs;
+    struct rule_set *set;
+};
 
 static void
 add_mac_filter__(struct rule_set *set, const struct interface *iface,
@@ -67,8 +76,41 @@ add_address__(struct rule_set *set, const struct instance *instance,
     }
 }
 
+/* Stores in 'rule' how 'm' is reached through the interface of 'iface', as far
+ * as it has to be found out. */
 static void
-add_member__(struct rule_set *set, const struct instance *instance,
+resolve_member__(const struct build *build, const struct interface *iface,
+                 const struct member *m, struct rule_member *rule)
+{
+    struct neighbour_key key = { .datapath_id = build->bridge->datapath_id,
+                                 .iface = iface->id };
+    const struct neighbour *found = NULL;
+
+    if (!interface_next_hop(iface, &m->ip, &key.ip)) {
+        rule->action = RULE_MEMBER_UNRESOLVED;
+        return;
+    }
+    if (build->inputs->neighbours) {
+        found = neighbours_find(build->inputs->neighbours, &key);
+    }
+    if (mac_is_zero(&m->mac) && found && found->known) {
+        rule->mac = found->mac;
+    } else if (mac_is_zero(&m->mac)) {
+        rule->action = RULE_MEMBER_UNRESOLVED;
+    }
+    if (m->egress.type == PORT_SEEN) {
+        rule->egress = (struct port){ .type = PORT_NONE };
+        if (found && found->known) {
+            rule->egress.type = PORT_NUMBER;
+            rule->egress.number = found->port;
+        } else {
+            rule->action = RULE_MEMBER_UNRESOLVED;
+        }
+    }
+}
+
+static void
+add_member__(const struct build *build, const struct instance *instance,
              const struct interface *iface, const struct in6_addr *address,
              const struct member *m)
 {
@@ -85,20 +127,21 @@ add_member__(struct rule_set *set, const struct instance *instance,
     rule.member.bits = m->bits;
     rule.member.keep = m->keep;
     rule.member.egress = m->egress;
-    rule_set_add(set, &rule);
+    resolve_member__(build, iface, m, &rule.member);
+    rule_set_add(build->set, &rule);
 }
 
 /* Adds the members that packets to 'address' of 'iface' can go to: those of
  * the same family. */
 static void
-add_members__(struct rule_set *set, const struct instance *instance,
+add_members__(const struct build *build, const struct instance *instance,
               const struct interface *iface, const struct in6_addr *address)
 {
     for (size_t i = 0; i < instance->n_members; i++) {
         const struct member *m = &instance->members[i];
 
         if (addr_is_ipv4(&m->ip) == addr_is_ipv4(address)) {
-            add_member__(set, instance, iface, address, m);
+            add_member__(build, instance, iface, address, m);
         }
     }
 }
@@ -185,19 +228,19 @@ add_epochs__(struct rule_set *set, const struct instance *instance)
 }
 
 static void
-add_instance__(struct rule_set *set, const struct instance *instance,
-               bool l2_normal)
+add_instance__(const struct build *build, const struct instance *instance)
 {
+    struct rule_set *set = build->set;
     struct rule rule = { .kind = RULE_INSTANCE };
 
     rule.instance.instance = instance->id;
-    rule.instance.l2_normal = l2_normal;
+    rule.instance.l2_normal = build->state->l2_normal;
     rule_set_add(set, &rule);
     for (size_t i = 0; i < instance->n_interfaces; i++) {
         for (size_t j = 0; j < instance->n_addresses; j++) {
             add_address__(set, instance, instance->interfaces[i],
                           &instance->addresses[j]);
-            add_members__(set, instance, instance->interfaces[i],
+            add_members__(build, instance, instance->interfaces[i],
                           &instance->addresses[j]);
         }
     }
@@ -247,18 +290,20 @@ add_pipeline__(struct rule_set *set, const struct state *state)
     rule_set_add(set, &rule);
 }
 
-/* Returns the rule set of 'state' for 'bridge', which the caller must unref.
+/* Returns the rule set of 'state' and 'inputs' for 'bridge', which the caller must unref.
  * 'state' is free of contradictions, so that the rule set is too, but for
  * solicited-node addresses that several addresses share: the first one has
  * them. */
 struct rule_set *
-rule_set_build(const struct state *state, const struct bridge *bridge)
+rule_set_build(const struct state *state, const struct bridge *bridge,
+               const struct rule_inputs *inputs)
 {
     struct rule_set *set = rule_set_create();
+    const struct build build = { state, bridge, inputs, set };
 
     add_pipeline__(set, state);
     for (size_t i = 0; i < state->n_instances; i++) {
-        add_instance__(set, &state->instances[i], state->l2_normal);
+        add_instance__(&build, &state->instances[i]);
     }
     for (size_t i = 0; i < state->n_interfaces; i++) {
         add_iface__(set, &state->interfaces[i], state->l2_normal);

@@ -13,6 +13,8 @@
 
 #include "controller/rules/rule.h"
 
+struct neighbours;
+
 struct rule_set {
     unsigned int n_refs; /* Of rule_set_ref(). */
     struct rule *rules;  /* Sorted by rule_compare() once sealed. */
@@ -28,6 +30,12 @@ char *rule_set_seal(struct rule_set *);
 
 const struct rule *rule_set_find(const struct rule_set *, const struct rule *);
 
-struct rule_set *rule_set_build(const struct state *, const struct bridge *);
+/* What a rule set depends on beside the state. */
+struct rule_inputs {
+    const struct neighbours *neighbours; /* Or NULL. */
+};
+
+struct rule_set *rule_set_build(const struct state *, const struct bridge *,
+                                const struct rule_inputs *);
 
 #endif /* rule-set.h */

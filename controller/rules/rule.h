@@ -84,7 +84,8 @@ struct rule_instance {
     RULE_MEMBER_ACTION(FORWARD, "forward")           \
     /* Dropped, and counted by these names. */       \
     RULE_MEMBER_ACTION(SOFT_EVICTED, "soft_evicted") \
-    RULE_MEMBER_ACTION(DEREGISTERED, "deregistered")
+    RULE_MEMBER_ACTION(DEREGISTERED, "deregistered") \
+    RULE_MEMBER_ACTION(UNRESOLVED, "unresolved")
 
 enum rule_member_action {
 #define RULE_MEMBER_ACTION(ACTION, NAME) RULE_MEMBER_##ACTION,

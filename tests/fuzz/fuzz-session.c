@@ -130,7 +130,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 {
     static const struct session_handlers handlers = { identify_cb,
-                                                      committed_cb };
+                                                      committed_cb, NULL };
     unsigned int n_committed = 0;
     struct session *session;
     struct ofpbuf *msg;

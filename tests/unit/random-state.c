@@ -47,6 +47,7 @@ random_members(uint64_t *seed, struct instance *instance)
 
         m->id = i;
         m->ip = make_addr(i, unit_random_below(seed, 3));
+        m->mac.ea[5] = (uint8_t) (1 + i);
         m->base = (uint16_t) unit_random_below(seed, 2);
         m->egress.type = PORT_IN;
     }
@@ -144,7 +145,7 @@ random_rule_set(uint64_t *seed, bool stable)
                             stable);
         }
     }
-    set = rule_set_build(&s, &bridge);
+    set = rule_set_build(&s, &bridge, &(struct rule_inputs){ NULL });
     state_destroy(&s);
     return set;
 }

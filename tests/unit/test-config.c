@@ -276,7 +276,22 @@ static const struct mistake mistakes[] = {
     { "bits = 4", "bits = \"four\"", 23, "number from 0 to 14" },
     { "bits = 4", "bits = 4.0", 23, "number from 0 to 14" },
     { "keep = true", "keep = 1", 23, "keep: must be true or false" },
-    { "egress = \"cn7\"; ", "", 22, "lacks the setting \"egress\"" },
+    { "mac = \"02:00:00:00:00:07\";", "mac = \"02:00:00:00:00:07\"; "
+      "networks = [ \"10.1.0.0/16\" ];", 22, "no network and no route" },
+    { "mac = \"02:00:00:00:00:07\";", "mac = \"02:00:00:00:00:07\"; "
+      "networks = [ \"10.1.0.0/8\" ];", 12, "networks[0]: \"10.1.0.0/8\"" },
+    { "mac = \"02:00:00:00:00:07\";", "mac = \"02:00:00:00:00:07\"; "
+      "networks = [ \"10.0.0.0/16\" ]; routes = ( { to = \"::/0\"; "
+      "via = \"10.0.0.9\"; } );", 12, "routes[0].via: is not of the family" },
+    { "mac = \"02:00:00:00:00:07\";", "mac = \"02:00:00:00:00:07\"; "
+      "networks = [ \"10.0.0.0/16\" ]; routes = ( { to = \"0.0.0.0/0\"; "
+      "via = \"10.1.0.9\"; } );", 12, "is in none of the interface's" },
+    { "mac = \"02:00:00:00:00:07\";", "mac = \"02:00:00:00:00:07\"; "
+      "routes = ( { to = \"0.0.0.0/0\"; } );", 12, "setting \"via\"" },
+    { "l2_miss = \"drop\";", "neighbour = { refresh = 0; };", 3,
+      "neighbour.refresh: must be a number from 1 to 3600" },
+    { "l2_miss = \"drop\";", "neighbour = { resolve = 1; };", 3,
+      "neighbour.resolve: must be true or false" },
     { "egress = \"cn7\"", "egress = \"\"", 23, "no name of a port" },
     { "egress = 12", "egress = 0", 27, "number from 1 to 65279" },
     { "[ \"10.0.0.1\", \"fd00::1\" ]", "[ \"10.0.0.1\" ]", 24,

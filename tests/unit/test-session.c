@@ -76,7 +76,7 @@ static void
 connect_session(struct fixture *f)
 {
     static const struct session_handlers handlers = { identify_cb,
-                                                      committed_cb };
+                                                      committed_cb, NULL };
 
     session_destroy(f->session);
     ofpbuf_list_delete(&f->sw.replies);
@@ -204,7 +204,7 @@ make_rules(unsigned int n_epochs, unsigned int variant)
                           NULL);
         calendar_unref(calendar);
     }
-    rules = rule_set_build(&state, &bridge);
+    rules = rule_set_build(&state, &bridge, &(struct rule_inputs){ NULL });
     state_destroy(&state);
     return rules;
 }

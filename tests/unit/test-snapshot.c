@@ -173,7 +173,7 @@ static void
 setup(struct fixture *f)
 {
     static const struct session_handlers handlers = { identify_cb,
-                                                      committed_cb };
+                                                      committed_cb, NULL };
     static const struct session_observer observer = { found_cb, removed_cb,
                                                       read_cb };
 

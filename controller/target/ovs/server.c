@@ -57,6 +57,8 @@ struct ovs_server {
     void *aux;
     const struct ovs_server_observer *observer; /* Or NULL. */
     void *observer_aux;
+    ovs_server_packet_cb *packet; /* Or NULL. */
+    struct session_limits limits;
     struct ovs_list listeners;
     struct ovs_list connections;
     size_t n_connections;
@@ -324,12 +326,24 @@ read__(void *c_, struct session *session, const struct snapshot *snapshot)
 }
 
 static void
+packet__(void *c_, struct session *session,
+         const struct session_packet *packet)
+{
+    struct connection *c = c_;
+
+    (void) session;
+    if (c->server->packet) {
+        c->server->packet(c->server->aux, c->sw->datapath_id, packet);
+    }
+}
+
+static void
 accept__(void *server_, int fd, const char *peer)
 {
     static const struct session_observer observer = { found__, removed__,
                                                       read__ };
-    static const struct session_handlers handlers = { identify__,
-                                                      committed__ };
+    static const struct session_handlers handlers = { identify__, committed__,
+                                                      packet__ };
     struct ovs_server *server = server_;
     struct connection *c;
 
@@ -346,6 +360,7 @@ accept__(void *server_, int fd, const char *peer)
     c->bev = bufferevent_socket_new(server->base, fd, BEV_OPT_CLOSE_ON_FREE);
     c->timer = evtimer_new(server->base, timer_cb__, c);
     c->session = session_create(peer, &handlers, c, now_ms__());
+    session_set_limits(c->session, &server->limits);
     session_set_observer(c->session, &observer, c);
     ovs_list_push_back(&server->connections, &c->node);
     server->n_connections++;
@@ -511,4 +526,44 @@ ovs_server_count_connected(const struct ovs_server *server)
         n += sw->connection != NULL;
     }
     return n;
+}
+
+/* Has packets that come from flows of ours passed to 'cb', with what
+ * ovs_server_create() was given. */
+void
+ovs_server_set_packet_cb(struct ovs_server *server, ovs_server_packet_cb *cb)
+{
+    server->packet = cb;
+}
+
+/* Sets what each switch may do for us. */
+void
+ovs_server_set_limits(struct ovs_server *server,
+                      const struct session_limits *limits)
+{
+    struct connection *c;
+
+    server->limits = *limits;
+    LIST_FOR_EACH (c, node, &server->connections) {
+        if (c->session) {
+            session_set_limits(c->session, limits);
+            connection_update__(c);
+        }
+    }
+}
+
+/* Sends the frame of 'size' bytes at 'data' out of 'port' of the switch
+ * 'datapath_id'.  Returns false if it is not connected. */
+bool
+ovs_server_send_packet(struct ovs_server *server, uint64_t datapath_id,
+                       uint32_t port, const void *data, size_t size)
+{
+    struct ovs_switch *sw = find_switch__(server, datapath_id);
+
+    if (!sw || !sw->connection || !sw->connection->session) {
+        return false;
+    }
+    session_send_packet(sw->connection->session, port, data, size);
+    connection_update__(sw->connection);
+    return true;
 }

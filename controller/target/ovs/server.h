@@ -16,6 +16,8 @@
 struct event_base;
 struct ovs_server;
 struct rule_set;
+struct session_limits;
+struct session_packet;
 struct snapshot;
 struct snapshot_flow;
 
@@ -59,6 +61,15 @@ struct ovs_server_observer {
     /* A snapshot was read; those who asked for it get it next. */
     void (*read)(void *aux, const struct snapshot *);
 };
+
+/* Called when a flow of ours in the switch 'datapath_id' sent 'packet'. */
+typedef void ovs_server_packet_cb(void *aux, uint64_t datapath_id,
+                                  const struct session_packet *packet);
+
+void ovs_server_set_packet_cb(struct ovs_server *, ovs_server_packet_cb *);
+void ovs_server_set_limits(struct ovs_server *, const struct session_limits *);
+bool ovs_server_send_packet(struct ovs_server *, uint64_t datapath_id,
+                            uint32_t port, const void *data, size_t size);
 
 void ovs_server_set_observer(struct ovs_server *,
                              const struct ovs_server_observer *, void *aux);

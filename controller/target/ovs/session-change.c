@@ -155,7 +155,8 @@ session_receive_error__(struct session *s, const struct ofp_header *oh)
     }
     ofpbuf_uninit(&payload);
 
-    if (session_stats_receive_error__(s, xid, ofperr)) {
+    if (session_stats_receive_error__(s, xid, ofperr)
+        || session_receive_packet_error__(s, xid, ofperr)) {
         return;
     }
 

@@ -183,6 +183,7 @@ session_receive_flows__(struct session *s, struct ofpbuf *msg, bool more)
         VLOG_INFO("%s: has %zu ports, and %zu flows and groups of ours",
                   s->name, s->ports.n, s->readback->flows.n);
         s->state = SESSION_READY;
+        session_check_meters__(s);
         s->dirty = true;
         session_sync__(s);
     }

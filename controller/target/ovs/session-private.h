@@ -8,6 +8,7 @@
  *     session.c             life, time, dispatching of messages
  *     session-handshake.c   hello to READY: what the switch is and holds
  *     session-change.c      READY, STAGING, COMMITTING: what it should hold
+ *     session-packet.c      packets in and out, and what bounds them
  *     session-stats.c       beside these: what it holds, on demand */
 
 #include "controller/target/ovs/session.h"
@@ -56,6 +57,10 @@ struct session {
     bool refused; /* Did the switch refuse part of it? */
     int64_t change_started;
 
+    struct session_limits limits;
+    int64_t packet_credit; /* Packets that may be taken at 'packet_time'. */
+    int64_t packet_time;
+
     uint64_t datapath_id;        /* Once the features are there. */
     struct session_stats *stats; /* Of session-stats.c. */
 };
@@ -79,6 +84,13 @@ void session_sync__(struct session *);
 void session_finish_staging__(struct session *);
 void session_complete_change__(struct session *);
 void session_receive_error__(struct session *, const struct ofp_header *);
+
+/* session-packet.c */
+void session_check_meters__(struct session *);
+void session_receive_packet__(struct session *, const struct ofp_header *);
+bool session_receive_meter__(struct session *, const struct ofp_header *);
+bool
+session_receive_packet_error__(struct session *, uint32_t xid, enum ofperr);
 
 /* session-stats.c */
 struct session_stats *session_stats_create__(void);

@@ -238,6 +238,11 @@ session_dispatch__(struct session *s, enum ofptype type,
         session_receive_bundle__(s, oh);
     } else if (type == OFPTYPE_FLOW_REMOVED) {
         session_stats_receive_removed__(s, oh);
+    } else if (type == OFPTYPE_PACKET_IN) {
+        session_receive_packet__(s, oh);
+    } else if (type == OFPTYPE_METER_CONFIG_STATS_REPLY
+               && session_receive_meter__(s, oh)) {
+        return;
     } else if (type != OFPTYPE_ECHO_REPLY && !session_stats_receive__(s, oh)
                && !session_receive_reply__(s, type, oh)) {
         VLOG_DBG("%s: ignored %s while %s", s->name, ofptype_get_name(type),

@@ -51,6 +51,20 @@ enum session_state {
 #undef SESSION_STATE
 };
 
+/* A frame that a flow of ours sent to us, from 'port'. */
+struct session_packet {
+    uint32_t port;
+    const void *data;
+    size_t size;
+};
+
+/* What the switch may do for us, in packets a second; 0 leaves its meter
+ * alone. */
+struct session_limits {
+    unsigned int slow_path;  /* Packets that its fast path cannot handle. */
+    unsigned int controller; /* Packets to us. */
+};
+
 struct session_handlers {
     /* The peer is the switch 'datapath_id'.  Returns its name, or NULL if it
      * is none of ours; then stores in '*error' the reason, which the session
@@ -61,6 +75,9 @@ struct session_handlers {
     /* The switch holds 'rules', which session_set_rules() was given.  Called
      * again for the same ones when the switch's ports changed. */
     void (*committed)(void *aux, struct session *, const struct rule_set *);
+
+    /* A packet came; NULL to ignore them. */
+    void (*packet)(void *aux, struct session *, const struct session_packet *);
 };
 
 /* Times in milliseconds. */
@@ -68,6 +85,8 @@ struct session_handlers {
 #define SESSION_PROBE_MS 5000      /* Silence, until an echo request. */
 #define SESSION_DEAD_MS 15000      /* Silence, until the peer is given up. */
 #define SESSION_RETRY_MS 10000     /* From a refused change to another try. */
+
+#define SESSION_PACKETS_S 1000 /* Packets that are taken in a second. */
 
 struct session *
 session_create(const char *peer, const struct session_handlers *, void *aux,
@@ -81,6 +100,10 @@ struct ofpbuf *session_pop_request(struct session *);
 const char *session_get_error(const struct session *);
 
 void session_set_rules(struct session *, const struct rule_set *, int64_t now);
+
+void session_set_limits(struct session *, const struct session_limits *);
+void session_send_packet(struct session *, uint32_t port, const void *data,
+                         size_t size);
 
 enum session_state session_get_state(const struct session *);
 const char *session_state_to_string(enum session_state);
