@@ -42,3 +42,9 @@ load_DEPS := all
 .PHONY: measure
 measure: all
 	@mininet/measure
+
+CHECK_SUITES += neighbours
+neighbours_CMD := mininet/neighbours
+neighbours_FORMAT := tap
+neighbours_TIMEOUT := 300
+neighbours_DEPS := all
