@@ -2,6 +2,7 @@
 
 #include "controller/config.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -358,6 +359,43 @@ test_mistakes(void **state)
     assert_true(ok);
 }
 
+/* Loads the file 'name' of the corpus, whose first line, "# LINE: MESSAGE",
+ * says how it is refused. */
+static void
+check_corpus_file(const char *name)
+{
+    FILE *stream = fopen(name, "r");
+    struct evlb_config *config;
+    char line[1024];
+    char *error, *expected;
+
+    assert_non_null(stream);
+    assert_non_null(fgets(line, sizeof line, stream));
+    fclose(stream);
+    line[strcspn(line, "\n")] = '\0';
+    expected = mem_printf("%s:%s", name, line + 2);
+    error = evlb_config_load(name, &config);
+    assert_null(config);
+    assert_non_null(error);
+    assert_string_equal(error, expected);
+    free(error);
+    free(expected);
+}
+
+static void
+test_corpus(void **state)
+{
+    glob_t files;
+
+    (void) state;
+    assert_int_equal(glob("tests/config-mistakes/*.conf", 0, NULL, &files), 0);
+    assert_true(files.gl_pathc >= 100);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        check_corpus_file(files.gl_pathv[i]);
+    }
+    globfree(&files);
+}
+
 /* The file can end anywhere. */
 static void
 test_truncated(void **state)
@@ -418,10 +456,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),        cmocka_unit_test(test_good_epochs),
-        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_truncated),   cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_allow_plain), cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_good),     cmocka_unit_test(test_good_epochs),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_corpus),   cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_no_file),  cmocka_unit_test(test_allow_plain),
+        cmocka_unit_test(test_shipped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
