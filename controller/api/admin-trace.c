@@ -130,10 +130,12 @@ find_in_port__(const struct tracing *t, const struct snapshot *s)
 
 /* Returns the rules that 'bridge', whose ports are in 's', should hold. */
 static const struct rule_set *
-build_rules__(const struct state *state, const struct bridge *bridge,
+build_rules__(const struct engine *engine, const struct bridge *bridge,
               const struct snapshot *s)
 {
-    const struct rule_set *named = rule_set_build(state, bridge);
+    const struct rule_inputs inputs = { engine_get_neighbours(engine) };
+    const struct rule_set *named =
+        rule_set_build(engine_get_state(engine), bridge, &inputs);
     const struct rule_set *rules;
     struct ovs_ports ports;
     char *missing = NULL;
@@ -218,7 +220,7 @@ run__(struct gather *g, struct tracing *t, const struct bridge *bridge,
     const struct gathered *target = &g->targets[0];
     Evlb__Admin__V1__TraceReply reply = EVLB__ADMIN__V1__TRACE_REPLY__INIT;
     const struct rule_set *rules =
-        build_rules__(state, bridge, target->snapshot);
+        build_rules__(g->admin->engine, bridge, target->snapshot);
     struct arena arena;
 
     arena_init(&arena);
