@@ -102,6 +102,8 @@ admin_set_epoch(void *admin_, struct grpc_call *call,
     for (size_t i = 0; i < r->n_shares; i++) {
         shares[i].member = (uint16_t) r->shares[i]->member;
         shares[i].weight = r->shares[i]->weight;
+        shares[i].min_factor = r->shares[i]->min_factor;
+        shares[i].max_factor = r->shares[i]->max_factor;
     }
     engine_set_epoch(admin->engine,
                      &(struct engine_epoch_request){

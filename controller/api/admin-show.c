@@ -44,15 +44,15 @@ share__(const struct calendar *calendar, uint16_t member)
             / (double) calendar_n_slots(calendar));
 }
 
-static uint32_t
-weight__(const struct calendar *calendar, uint16_t member)
+static const struct calendar_share *
+find_share__(const struct calendar *calendar, uint16_t member)
 {
     for (size_t i = 0; i < calendar->n_shares; i++) {
         if (calendar->shares[i].member == member) {
-            return calendar->shares[i].weight;
+            return &calendar->shares[i];
         }
     }
-    return 0;
+    return NULL;
 }
 
 /* Status. */
@@ -187,6 +187,26 @@ add_prefixes__(struct arena *arena, Evlb__Admin__V1__Epoch *m,
     }
 }
 
+static Evlb__Admin__V1__EpochMember *
+make_epoch_member__(struct arena *arena, const struct calendar *calendar,
+                    uint16_t id)
+{
+    Evlb__Admin__V1__EpochMember *m =
+        ADMIN_NEW(arena, Evlb__Admin__V1__EpochMember,
+                  EVLB__ADMIN__V1__EPOCH_MEMBER__INIT);
+    const struct calendar_share *share = find_share__(calendar, id);
+
+    m->member = id;
+    m->slots = (uint32_t) calendar_count(calendar, id);
+    m->share = share__(calendar, id);
+    if (share) {
+        m->weight = share->weight;
+        m->min_factor = share->min_factor;
+        m->max_factor = share->max_factor;
+    }
+    return m;
+}
+
 static void
 add_epoch_members__(struct arena *arena, Evlb__Admin__V1__Epoch *m,
                     const struct instance *in, const struct calendar *calendar)
@@ -194,17 +214,10 @@ add_epoch_members__(struct arena *arena, Evlb__Admin__V1__Epoch *m,
     m->members = arena_pointers(arena, in->n_members);
     for (size_t i = 0; i < in->n_members; i++) {
         uint16_t id = in->members[i].id;
-        size_t slots = calendar_count(calendar, id);
-        Evlb__Admin__V1__EpochMember *em;
 
-        if (slots) {
-            em = ADMIN_NEW(arena, Evlb__Admin__V1__EpochMember,
-                           EVLB__ADMIN__V1__EPOCH_MEMBER__INIT);
-            em->member = id;
-            em->slots = (uint32_t) slots;
-            em->share = share__(calendar, id);
-            em->weight = weight__(calendar, id);
-            m->members[m->n_members++] = em;
+        if (calendar_count(calendar, id)) {
+            m->members[m->n_members++] =
+                make_epoch_member__(arena, calendar, id);
         }
     }
 }

@@ -5,6 +5,7 @@
 #include "controller/ctl/ctl.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,24 +44,46 @@ print_change__(const void *reply)
     }
 }
 
-/* Parses 's', "MEMBER=WEIGHT", into '*share'. */
+/* Parses 's', a factor, which is up to its end, into '*factor'. */
+static bool
+parse_factor__(const char *s, double *factor)
+{
+    char *end;
+
+    *factor = strtod(s, &end);
+    return *s >= '0' && *s <= '9' && !*end && *factor < HUGE_VAL;
+}
+
+/* Parses 'words', MEMBER, WEIGHT, and perhaps factors, into '*share'. */
+static bool
+parse_words__(char *const words[4], Evlb__Admin__V1__Share *share)
+{
+    return (words[0] && words[1] && ctl_parse_u32(words[0], &share->member)
+            && ctl_parse_u32(words[1], &share->weight)
+            && (!words[2] || parse_factor__(words[2], &share->min_factor))
+            && (!words[3] || parse_factor__(words[3], &share->max_factor)));
+}
+
+/* Parses 's', "MEMBER=WEIGHT[:MIN[:MAX]]", into '*share'. */
 static int
 parse_share__(const char *s, Evlb__Admin__V1__Share *share)
 {
     char *copy = mem_strdup(s);
-    char *weight = strchr(copy, '=');
-    bool ok = weight != NULL;
+    char *rest = copy;
+    char *words[4];
+    bool ok;
 
     evlb__admin__v1__share__init(share);
-    if (ok) {
-        *weight++ = '\0';
-        ok = ctl_parse_u32(copy, &share->member)
-             && ctl_parse_u32(weight, &share->weight);
+    words[0] = strsep(&rest, "=");
+    for (size_t i = 1; i < 4; i++) {
+        words[i] = strsep(&rest, ":");
     }
+    ok = !rest && parse_words__(words, share);
     free(copy);
-    return (
-        ok ? CTL_OK
-           : ctl_usage_error("\"%s\" is not MEMBER=WEIGHT, such as 4=1", s));
+    return (ok ? CTL_OK
+               : ctl_usage_error("\"%s\" is not MEMBER=WEIGHT[:MIN[:MAX]], "
+                                 "such as 4=1 or 4=1:0.5:2",
+                                 s));
 }
 
 /* lb set INSTANCE MEMBER=WEIGHT... */

@@ -69,8 +69,11 @@ static const struct ctl_command commands[] = {
     PLAIN("reload", "Reload", ctl_print_reload,
           "read the configuration again, as SIGHUP does"),
     { .name = "lb set",
-      .arguments = "INSTANCE [--at-event N] [--force] MEMBER=WEIGHT...",
-      .help = "distribute events otherwise from a tick on: connect an epoch",
+      .arguments = "INSTANCE [--at-event N] [--force] "
+                   "MEMBER=WEIGHT[:MIN[:MAX]]...",
+      .help = "distribute events otherwise from a tick on: connect an epoch; "
+              "MIN and MAX are factors that bound a member's share, as "
+              "multiples of the even one",
       .min_args = 2,
       .max_args = ARGS_MAX,
       .completion = CTL_COMPLETE_INSTANCE,

@@ -5,6 +5,7 @@
 #include "controller/ctl/ctl.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "controller/api/admin.pb-c.h"
@@ -128,9 +129,14 @@ print_epoch__(const Evlb__Admin__V1__Epoch *epoch)
     for (size_t i = 0; i < epoch->n_members; i++) {
         const Evlb__Admin__V1__EpochMember *m = epoch->members[i];
 
-        printf("    member %5" PRIu32 "  weight %" PRIu32 "  %3" PRIu32
-               " slots  %5.1f %%\n",
-               m->member, m->weight, m->slots, 100 * m->share);
+        printf("    member %5" PRIu32 "  %3" PRIu32
+               " slots  %5.1f %%  weight %" PRIu32,
+               m->member, m->slots, 100 * m->share, m->weight);
+        if (m->min_factor > 0 || m->max_factor > 0) {
+            printf(", factors %g to %g", m->min_factor,
+                   m->max_factor > 0 ? m->max_factor : HUGE_VAL);
+        }
+        putchar('\n');
     }
     for (size_t i = 0; i < epoch->n_prefixes; i++) {
         printf("    prefix %s\n", epoch->prefixes[i]);

@@ -189,6 +189,14 @@ def test_set(evlbd):
     assert [e["added"] for e in epochs] == [False, False, True]
 
 
+def test_factors(evlbd):
+    evlbd.ok("lb", "set", "alpha", "--force", "--at-event", "5000",
+             "1=9:0:1.5", "2=1:0.25")
+    members = evlbd.json("epochs", "alpha")["epochs"][2]["members"]
+    assert [(m["weight"], m["slots"], m["min_factor"], m["max_factor"])
+            for m in members] == [(9, 384, 0, 1.5), (1, 128, 0.25, 0)]
+
+
 def test_last_tick(evlbd):
     """Ticks of 64 bits survive the way, in both directions."""
     reply = evlbd.json("lb", "set", "alpha", "--force", "--at-event",
@@ -236,6 +244,10 @@ def test_add_and_remove(evlbd):
      "member 65535: numbers of members are 0 to 65534"),
     (["set", "alpha", "--at-event", "9000", "--force", "1=0"], ""),
     (["set", "alpha", "--at-event", "9000", "--force", "1=1", "1=2"], "1"),
+    (["set", "alpha", "--at-event", "9000", "--force", "1=1:3:2", "2=1"],
+     "factor"),
+    (["set", "alpha", "--at-event", "9000", "--force", "1=1:0:99999999"],
+     "factor"),
     (["drain", "gamma", "1"], "no instance"),
     (["drain", "alpha", "7", "--at-event", "9000", "--force"], "7"),
     (["remove", "alpha", "1"], "configuration"),
@@ -294,6 +306,11 @@ def test_trace_refused(evlbd, words, expected):
     (["lb", "set", "alpha", "1=x"], '"1=x" is not MEMBER=WEIGHT'),
     (["lb", "set", "alpha", "1=4294967296"], "is not MEMBER=WEIGHT"),
     (["lb", "set", "alpha", "1= 1"], "is not MEMBER=WEIGHT"),
+    (["lb", "set", "alpha", "1=1:x"], "is not MEMBER=WEIGHT"),
+    (["lb", "set", "alpha", "1=1:-1"], "is not MEMBER=WEIGHT"),
+    (["lb", "set", "alpha", "1=1:inf"], "is not MEMBER=WEIGHT"),
+    (["lb", "set", "alpha", "1=1:1:1:1"], "is not MEMBER=WEIGHT"),
+    (["lb", "set", "alpha", "1=1:"], "is not MEMBER=WEIGHT"),
     (["lb", "set", "alpha", "1=1", "--at-event", "soon"],
      '--at-event: "soon" is no tick'),
     (["lb", "set", "alpha", "1=1", "--at-event", str(2**64)], "is no tick"),
