@@ -195,6 +195,7 @@ parse_instance__(struct reader *r, const config_setting_t *group,
     parse_udp_ports__(r, group, instance);
     parse_sources__(r, group, instance);
     parse_members(r, group, instance);
+    check_found(r, group, state);
     parse_epochs(r, group, instance);
 }
 

@@ -35,6 +35,7 @@ parse_networks__(struct reader *r, const config_setting_t *group,
 {
     const config_setting_t *list = reader_find_list(r, group, "networks");
 
+    reader_check_list(r, list);
     iface->networks =
         mem_zalloc(reader_length(list) * sizeof *iface->networks);
     for (size_t i = 0; i < reader_length(list); i++) {
@@ -91,6 +92,7 @@ parse_routes(struct reader *r, const config_setting_t *group,
 
     parse_networks__(r, group, iface);
     list = reader_find_list(r, group, "routes");
+    reader_check_list(r, list);
     iface->routes = mem_zalloc(reader_length(list) * sizeof *iface->routes);
     for (size_t i = 0; !r->error && i < reader_length(list); i++) {
         parse_route__(r, config_setting_get_elem(list, (unsigned int) i),
@@ -114,4 +116,30 @@ check_reachable(struct reader *r, const config_setting_t *group,
     reader_fail(r, group,
                 "no network and no route of the instance's interfaces leads "
                 "to the member's ip");
+}
+
+/* Checks that the members of the instance that 'group' is about say where they
+ * are, if nobody is asked. */
+void
+check_found(struct reader *r, const config_setting_t *group,
+            const struct state *state)
+{
+    static const char *const needed[] = { "mac", "egress" };
+    const config_setting_t *list = reader_find_list(r, group, "members");
+
+    if (state->neighbours.resolve) {
+        return;
+    }
+    for (unsigned int i = 0; !r->error && i < reader_length(list); i++) {
+        const config_setting_t *member = config_setting_get_elem(list, i);
+
+        for (size_t j = 0; j < sizeof needed / sizeof needed[0]; j++) {
+            if (!config_setting_get_member(member, needed[j])) {
+                reader_fail(r, member,
+                            "lacks the setting \"%s\", which nobody finds "
+                            "out: neighbour.resolve is false",
+                            needed[j]);
+            }
+        }
+    }
 }

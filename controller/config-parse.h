@@ -29,6 +29,8 @@ void parse_routes(struct reader *, const config_setting_t *interface,
                   struct interface *);
 void check_reachable(struct reader *, const config_setting_t *member,
                      const struct instance *, const struct member *);
+void check_found(struct reader *, const config_setting_t *instance,
+                 const struct state *);
 void
 parse_instances(struct reader *, const config_setting_t *root, struct state *);
 void parse_members(struct reader *, const config_setting_t *instance,
