@@ -128,14 +128,11 @@ find_in_port__(const struct tracing *t, const struct snapshot *s)
     return first;
 }
 
-/* Returns the rules that 'bridge', whose ports are in 's', should hold. */
+/* Returns 'named', rules with names of ports, with the numbers that these have
+ * in 's'. */
 static const struct rule_set *
-build_rules__(const struct engine *engine, const struct bridge *bridge,
-              const struct snapshot *s)
+resolve_rules__(const struct rule_set *named, const struct snapshot *s)
 {
-    const struct rule_inputs inputs = { engine_get_neighbours(engine) };
-    const struct rule_set *named =
-        rule_set_build(engine_get_state(engine), bridge, &inputs);
     const struct rule_set *rules;
     struct ovs_ports ports;
     char *missing = NULL;
@@ -149,7 +146,6 @@ build_rules__(const struct engine *engine, const struct bridge *bridge,
     ports.allocated = ports.n;
     rules = ovs_ports_resolve(&ports, named, &missing);
     ovs_ports_destroy(&ports);
-    rule_set_unref(named);
     free(missing);
     return rules;
 }
@@ -213,14 +209,14 @@ add_result__(struct arena *arena, const struct state *state,
 
 /* Traces 't''s packet from 'port' on, and answers 'g''s call. */
 static void
-run__(struct gather *g, struct tracing *t, const struct bridge *bridge,
+run__(struct gather *g, struct tracing *t, const struct rule_set *named,
       const struct snapshot_port *port)
 {
     const struct state *state = engine_get_state(g->admin->engine);
     const struct gathered *target = &g->targets[0];
     Evlb__Admin__V1__TraceReply reply = EVLB__ADMIN__V1__TRACE_REPLY__INIT;
     const struct rule_set *rules =
-        build_rules__(g->admin->engine, bridge, target->snapshot);
+        resolve_rules__(named, target->snapshot);
     struct arena arena;
 
     arena_init(&arena);
@@ -241,22 +237,22 @@ run__(struct gather *g, struct tracing *t, const struct bridge *bridge,
 static void
 finish__(struct gather *g)
 {
-    const struct state *state = engine_get_state(g->admin->engine);
     const struct gathered *target = &g->targets[0];
     struct tracing *t = g->aux;
-    const struct bridge *bridge = state_find_bridge(state, t->datapath_id);
+    const struct rule_set *rules =
+        engine_get_rules(g->admin->engine, t->datapath_id);
     const struct snapshot_port *port =
         target->snapshot ? find_in_port__(t, target->snapshot) : NULL;
     char *error = NULL;
 
-    if (!target->snapshot || !bridge) {
+    if (!target->snapshot || !rules) {
         error = mem_printf("%s: its ports are not known: %s", target->target,
                            target->error ? target->error : "it is gone");
     } else if (!port) {
         error = mem_printf("%s: there is no port \"%s\"", target->target,
                            t->in_port);
     } else {
-        run__(g, t, bridge, port);
+        run__(g, t, rules, port);
     }
     if (error) {
         grpc_call_finish(g->call, GRPC_FAILED_PRECONDITION, error);
