@@ -13,11 +13,12 @@
  *     flows that go, with their last ---'
  *     count
  *
- * A flow that is deleted takes its last count to the flow-removed message that
- * all flows that count are installed with.  Open vSwitch sends it once no
- * cached flow holds on to the flow any more, so nothing that was forwarded by
- * it is missing; a reading before the change would miss what comes after, and
- * would hold up the change.  A flow that is replaced in its place gives its
+ * All flows that count are installed so that the switch sends a flow-removed
+ * message when they are deleted, which has their last count.  A reading before
+ * the change would miss what comes after it, and would hold up the change.
+ * What no counter can get right is what the switch itself has not added to its
+ * flows at the time of a change: Open vSwitch adds the packets of cached flows
+ * twice a second, to the flows that are there then.  A flow that is replaced in its place gives its
  * count to its successor within the switch.  A switch that has lost all flows
  * ('life' of its snapshots) begins from 0.
  *
