@@ -51,6 +51,7 @@ grpc_PKGS := libevent_core libnghttp2 libprotobuf-c
 admin_SRCS := controller/api/admin.c controller/api/admin-change.c \
 	controller/api/admin-counters.c controller/api/admin-describe.c \
 	controller/api/admin-flows.c controller/api/admin-gather.c \
+	controller/api/admin-neighbours.c \
 	controller/api/admin-show.c controller/api/admin-targets.c \
 	controller/api/admin-trace.c \
 	lib/arena.c $(grpc_server_SRCS)

@@ -180,16 +180,14 @@ parse_egress__(const char *s, struct port *port)
 static char *
 parse_member__(const Evlb__Admin__V1__AddMemberRequest *r, struct member *m)
 {
-    static const struct mac zero;
-
     memset(m, 0, sizeof *m);
     if (!addr_from_string(r->ip, &m->ip)) {
         return mem_printf("ip \"%s\" is no IPv4 or IPv6 address", r->ip);
     }
-    if (!mac_from_string(r->mac, &m->mac)) {
+    if (*r->mac && !mac_from_string(r->mac, &m->mac)) {
         return mem_printf("mac \"%s\" is no MAC address", r->mac);
     }
-    if (mac_is_multicast(&m->mac) || mac_equal(&m->mac, &zero)) {
+    if (*r->mac && (mac_is_multicast(&m->mac) || mac_is_zero(&m->mac))) {
         return mem_printf("mac \"%s\" is not the address of one station",
                           r->mac);
     }
@@ -222,6 +220,11 @@ admin_add_member(void *admin_, struct grpc_call *call,
         return;
     }
     error = parse_member__(r, &member);
+    if (!error && !engine_get_state(admin->engine)->neighbours.resolve
+        && (mac_is_zero(&member.mac) || member.egress.type == PORT_SEEN)) {
+        error = mem_strdup("mac and egress have to be given, because nobody "
+                           "finds them out: neighbour.resolve is false");
+    }
     if (error) {
         grpc_call_finish(call, GRPC_INVALID_ARGUMENT, error);
         free(error);

@@ -30,17 +30,6 @@ scope__(enum counter_scope scope)
 }
 
 static char *
-interface_name__(struct arena *arena, const struct state *state, int id)
-{
-    for (size_t i = 0; i < state->n_interfaces; i++) {
-        if (state->interfaces[i].id == id) {
-            return arena_strdup(arena, state->interfaces[i].name);
-        }
-    }
-    return (id < 0 ? arena_strdup(arena, "") : arena_printf(arena, "#%d", id));
-}
-
-static char *
 target_name__(struct arena *arena, const struct state *state, uint64_t id)
 {
     const struct bridge *bridge = state_find_bridge(state, id);
@@ -58,7 +47,7 @@ make_counter__(struct arena *arena, const struct state *state,
     m->scope = arena_strdup(arena, scope__(c->scope));
     m->instance = admin_instance_name(arena, state, c->instance);
     m->member = c->member;
-    m->interface = interface_name__(arena, state, c->iface);
+    m->interface = admin_interface_name(arena, state, c->iface);
     m->target = target_name__(arena, state, c->datapath_id);
     m->port = arena_strdup(arena, c->port);
     m->name = arena_strdup(arena, c->name);

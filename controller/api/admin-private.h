@@ -23,19 +23,20 @@ struct admin {
 };
 
 /* The methods, in no particular order: name in the .proto, handler. */
-#define ADMIN_METHODS                         \
-    ADMIN_METHOD(Status, admin_status)        \
-    ADMIN_METHOD(Instances, admin_instances)  \
-    ADMIN_METHOD(Epochs, admin_epochs)        \
-    ADMIN_METHOD(Members, admin_members)      \
-    ADMIN_METHOD(Targets, admin_targets)      \
-    ADMIN_METHOD(Flows, admin_flows)          \
-    ADMIN_METHOD(Counters, admin_counters)    \
-    ADMIN_METHOD(Trace, admin_trace)          \
-    ADMIN_METHOD(Reload, admin_reload)        \
-    ADMIN_METHOD(SetEpoch, admin_set_epoch)   \
-    ADMIN_METHOD(Drain, admin_drain)          \
-    ADMIN_METHOD(AddMember, admin_add_member) \
+#define ADMIN_METHODS                          \
+    ADMIN_METHOD(Status, admin_status)         \
+    ADMIN_METHOD(Instances, admin_instances)   \
+    ADMIN_METHOD(Epochs, admin_epochs)         \
+    ADMIN_METHOD(Members, admin_members)       \
+    ADMIN_METHOD(Targets, admin_targets)       \
+    ADMIN_METHOD(Neighbours, admin_neighbours) \
+    ADMIN_METHOD(Flows, admin_flows)           \
+    ADMIN_METHOD(Counters, admin_counters)     \
+    ADMIN_METHOD(Trace, admin_trace)           \
+    ADMIN_METHOD(Reload, admin_reload)         \
+    ADMIN_METHOD(SetEpoch, admin_set_epoch)    \
+    ADMIN_METHOD(Drain, admin_drain)           \
+    ADMIN_METHOD(AddMember, admin_add_member)  \
     ADMIN_METHOD(RemoveMember, admin_remove_member)
 
 #define ADMIN_METHOD(NAME, HANDLER)               \
@@ -48,6 +49,7 @@ ADMIN_METHODS
 #define ADMIN_NEW(ARENA, TYPE, INIT) \
     admin_copy((ARENA), &(TYPE) INIT, sizeof(TYPE))
 
+char *admin_interface_name(struct arena *, const struct state *, int id);
 char *admin_instance_name(struct arena *, const struct state *, int id);
 void *admin_copy(struct arena *, const void *, size_t size);
 bool admin_find(const struct state *, struct grpc_call *, const char *name);

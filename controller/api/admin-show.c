@@ -300,7 +300,10 @@ make_member__(struct arena *arena, const struct instance *in,
     char mac[MAC_STRLEN];
     char *egress = port_to_string(&member->egress);
 
-    mac_to_string(&member->mac, mac);
+    *mac = '\0';
+    if (!mac_is_zero(&member->mac)) {
+        mac_to_string(&member->mac, mac);
+    }
     m->instance = in->name;
     m->id = member->id;
     m->ip = addr__(arena, &member->ip);

@@ -35,6 +35,18 @@ admin_instance_name(struct arena *arena, const struct state *state, int id)
                       : arena_strdup(arena, ""));
 }
 
+/* Returns the name of the interface 'id', in 'arena': empty if it is -1. */
+char *
+admin_interface_name(struct arena *arena, const struct state *state, int id)
+{
+    for (size_t i = 0; i < state->n_interfaces; i++) {
+        if (state->interfaces[i].id == id) {
+            return arena_strdup(arena, state->interfaces[i].name);
+        }
+    }
+    return (id < 0 ? arena_strdup(arena, "") : arena_printf(arena, "#%d", id));
+}
+
 /* Returns the names of 'state''s instances, for a message. */
 static char *
 instance_names__(const struct state *state)

@@ -79,6 +79,7 @@ void ctl_print_instances(const void *);
 void ctl_print_epochs(const void *);
 void ctl_print_members(const void *);
 void ctl_print_targets(const void *);
+void ctl_print_neighbours(const void *);
 void ctl_print_flows(const void *);
 void ctl_print_counters(const void *);
 char *ctl_flow_packets(const void *flow);

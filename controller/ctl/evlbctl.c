@@ -34,6 +34,8 @@ static const struct ctl_command commands[] = {
          "show the connected epochs: ticks, prefixes, members, shares"),
     SHOW("members", "Members", ctl_print_members, "show the compute nodes"),
     PLAIN("targets", "Targets", ctl_print_targets, "show the switches"),
+    PLAIN("neighbours", "Neighbours", ctl_print_neighbours,
+          "show what was found of the stations that members are reached by"),
     { .name = "flows",
       .arguments = "[INSTANCE [TARGET]]",
       .help = "show what stands in the switches, in the rules' words, with "

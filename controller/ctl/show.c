@@ -173,7 +173,7 @@ ctl_print_members(const void *reply)
         table_add(t, "%s", m->instance);
         table_add(t, "%" PRIu32, m->id);
         table_add(t, "%s", m->ip);
-        table_add(t, "%s", *m->mac ? m->mac : "-");
+        table_add(t, "%s", *m->mac ? m->mac : "found");
         table_add(t, "%" PRIu32 "-%" PRIu32, m->first_port,
                   m->first_port + m->ports - 1);
         table_add(t, "%s", m->egress);
@@ -211,6 +211,31 @@ ctl_print_targets(const void *reply)
         } else {
             table_add(t, "all");
         }
+    }
+    print_table__(t);
+}
+
+void
+ctl_print_neighbours(const void *reply)
+{
+    const Evlb__Admin__V1__NeighboursReply *r = reply;
+    struct table *t = table_create("TARGET INTERFACE IP MAC PORT >AGE "
+                                   ">UNANSWERED");
+
+    for (size_t i = 0; i < r->n_neighbours; i++) {
+        const Evlb__Admin__V1__Neighbour *n = r->neighbours[i];
+
+        table_add(t, "%s", n->target);
+        table_add(t, "%s", n->interface);
+        table_add(t, "%s", n->ip);
+        table_add(t, "%s", n->known ? n->mac : "not found");
+        table_add(t, "%s", n->known ? n->port : "-");
+        if (n->known) {
+            table_add(t, "%" PRIu64 " s", n->age_ms / 1000);
+        } else {
+            table_add(t, "-");
+        }
+        table_add(t, "%" PRIu32, n->unanswered);
     }
     print_table__(t);
 }

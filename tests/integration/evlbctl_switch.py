@@ -143,6 +143,30 @@ def test_remove(world):
     assert world.switch.ofctl("dump-flows").count("cookie=") == before
 
 
+def test_neighbours(world):
+    """Where a member is, is found out."""
+    world.ok("lb", "add", "demo", "id=7", "ip=10.42.0.102", "base=20000")
+    world.ok("lb", "add", "demo", "id=8", "ip=10.42.0.199", "base=20000")
+
+    def find(ip):
+        return [n for n in world.json("neighbours")["neighbours"]
+                if n["ip"] == ip]
+    lab.wait_for("an answer", lambda: [n for n in find("10.42.0.102")
+                                       if n["known"]])
+    found = find("10.42.0.102")[0]
+    assert (found["target"], found["interface"]) == ("br0", "data")
+    assert (found["mac"], found["port"]) == ("02:65:76:6c:01:02", "cn2")
+    lab.wait_for("a question", lambda: find("10.42.0.199")[0]["unanswered"])
+    silent = find("10.42.0.199")[0]
+    assert (silent["known"], silent["mac"], silent["port"]) == (False, "", "")
+    assert re.search(r"10\.42\.0\.199 +not found", world.ok("neighbours"))
+    members = world.json("members")["members"]
+    assert [(m["mac"], m["egress"]) for m in members if m["id"] >= 7] == [
+        ("", "seen")] * 2
+    world.ok("lb", "remove", "demo", "7")
+    world.ok("lb", "remove", "demo", "8")
+
+
 def test_refused(world):
     """What is refused sends nothing to the switch."""
     flows, groups = world.flows(), world.groups()

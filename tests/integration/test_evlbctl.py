@@ -402,6 +402,20 @@ def test_group(tmp_path):
     evlbd.stop()
 
 
+def test_nothing_is_found_out(tmp_path):
+    """Where nobody asks, a member has to say where it is."""
+    evlbd = Evlbd(str(tmp_path), "}; neighbour = { resolve = false;")
+    assert "neighbour.resolve" in evlbd.refused(
+        1, "lb", "add", "alpha", "id=7", "ip=10.0.0.9", "base=1", "egress=a")
+    assert "neighbour.resolve" in evlbd.refused(
+        1, "lb", "add", "alpha", "id=7", "ip=10.0.0.9", "base=1",
+        "mac=02:00:00:00:01:07")
+    evlbd.ok("lb", "add", "alpha", "id=7", "ip=10.0.0.9", "base=1",
+             "mac=02:00:00:00:01:07", "egress=a")
+    assert evlbd.json("neighbours")["neighbours"] == []
+    evlbd.stop()
+
+
 @pytest.mark.parametrize("admin, expected", [
     ('socket = "relative";', "admin.socket"),
     ('socket = 5;', "admin.socket"),
