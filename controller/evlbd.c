@@ -154,6 +154,7 @@ accept_cb(void *d_, const struct evlb_config *config)
 {
     struct evlbd *d = d_;
 
+    admin_check_config(d->admin, config);
     return log_apply(&config->log, &d->options->log);
 }
 

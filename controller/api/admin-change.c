@@ -8,26 +8,55 @@
 #include "controller/api/admin-private.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <config.h>
+#include <openvswitch/vlog.h>
+
 #include "controller/core/mem.h"
+
+VLOG_DEFINE_THIS_MODULE(evlb_operator);
 
 /* A call that waits for the engine. */
 struct change {
     struct grpc_call *call;
+    const char *what; /* What is changed, for the log. */
     char *instance;
 };
 
 static struct change *
-change_create__(struct grpc_call *call, const char *instance)
+change_create__(struct grpc_call *call, const char *what, const char *instance)
 {
     struct change *change = mem_zalloc(sizeof *change);
 
     change->call = call;
+    change->what = what;
     change->instance = mem_strdup(instance);
     return change;
+}
+
+/* Leaves a trace of who changed what. */
+static void
+log_change__(const struct change *change, const char *error,
+             const struct engine_result *result)
+{
+    const char *peer = grpc_call_get_peer(change->call);
+
+    if (error) {
+        VLOG_WARN("%s: %s of instance %s: %s", peer, change->what,
+                  change->instance, error);
+    } else if (result->epoch) {
+        VLOG_INFO("%s: %s of instance %s: epoch %" PRIu16 " from tick "
+                  "%" PRIu64,
+                  peer, change->what, change->instance, result->epoch,
+                  result->boundary);
+    } else {
+        VLOG_INFO("%s: %s of instance %s", peer, change->what,
+                  change->instance);
+    }
 }
 
 /* Answers the call of a change that the engine is through with. */
@@ -37,6 +66,7 @@ done_cb__(void *change_, const char *error, const struct engine_result *result)
     struct change *change = change_;
     Evlb__Admin__V1__ChangeReply reply = EVLB__ADMIN__V1__CHANGE_REPLY__INIT;
 
+    log_change__(change, error, result);
     if (error) {
         grpc_call_finish(change->call,
                          result ? GRPC_UNKNOWN : GRPC_FAILED_PRECONDITION,
@@ -112,7 +142,7 @@ admin_set_epoch(void *admin_, struct grpc_call *call,
                          .shares = shares,
                          .n_shares = r->n_shares,
                      },
-                     done_cb__, change_create__(call, r->instance));
+                     done_cb__, change_create__(call, "shares", r->instance));
     free(shares);
 }
 
@@ -127,7 +157,8 @@ admin_drain(void *admin_, struct grpc_call *call,
     if (admin_find(engine_get_state(admin->engine), call, r->instance)
         && check_member__(call, r->member)) {
         engine_drain(admin->engine, r->instance, (uint16_t) r->member,
-                     &boundary, done_cb__, change_create__(call, r->instance));
+                     &boundary, done_cb__,
+                     change_create__(call, "draining", r->instance));
     }
 }
 
@@ -140,8 +171,9 @@ admin_remove_member(void *admin_, struct grpc_call *call,
 
     if (admin_find(engine_get_state(admin->engine), call, r->instance)
         && check_member__(call, r->member)) {
-        engine_remove_member(admin->engine, r->instance, (uint16_t) r->member,
-                             done_cb__, change_create__(call, r->instance));
+        engine_remove_member(
+            admin->engine, r->instance, (uint16_t) r->member, done_cb__,
+            change_create__(call, "removal of a member", r->instance));
     }
 }
 
@@ -231,7 +263,7 @@ admin_add_member(void *admin_, struct grpc_call *call,
         return;
     }
     engine_add_member(admin->engine, r->instance, &member, done_cb__,
-                      change_create__(call, r->instance));
+                      change_create__(call, "new member", r->instance));
 }
 
 void
@@ -244,10 +276,14 @@ admin_reload(void *admin_, struct grpc_call *call,
 
     (void) request;
     if (error) {
+        VLOG_WARN("%s: reload refused, nothing is changed: %s",
+                  grpc_call_get_peer(call), error);
         grpc_call_finish(call, GRPC_FAILED_PRECONDITION, error);
         free(error);
     } else {
         reply.config_file = engine_get_config(admin->engine)->file;
+        VLOG_INFO("%s: %s: reloaded", grpc_call_get_peer(call),
+                  reply.config_file);
         grpc_call_reply(call, &reply.base);
     }
 }

@@ -215,8 +215,7 @@ run__(struct gather *g, struct tracing *t, const struct rule_set *named,
     const struct state *state = engine_get_state(g->admin->engine);
     const struct gathered *target = &g->targets[0];
     Evlb__Admin__V1__TraceReply reply = EVLB__ADMIN__V1__TRACE_REPLY__INIT;
-    const struct rule_set *rules =
-        resolve_rules__(named, target->snapshot);
+    const struct rule_set *rules = resolve_rules__(named, target->snapshot);
     struct arena arena;
 
     arena_init(&arena);

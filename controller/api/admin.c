@@ -208,3 +208,17 @@ admin_destroy(struct admin *admin)
         free(admin);
     }
 }
+
+/* Says so if 'config', which is about to be put in service, asks for another
+ * socket than the one that is there. */
+void
+admin_check_config(const struct admin *admin, const struct evlb_config *config)
+{
+    const struct admin_settings *old =
+        &engine_get_config(admin->engine)->admin;
+    const struct admin_settings *new = &config->admin;
+
+    if (strcmp(old->socket, new->socket) || old->group != new->group) {
+        VLOG_WARN("%s: admin takes effect at the next start", config->file);
+    }
+}

@@ -8,9 +8,12 @@
 
 struct admin;
 struct engine;
+struct evlb_config;
 struct event_base;
 
 char *admin_create(struct event_base *, struct engine *, struct admin **);
 void admin_destroy(struct admin *);
+
+void admin_check_config(const struct admin *, const struct evlb_config *);
 
 #endif /* admin.h */

@@ -187,6 +187,7 @@ accept_cb__(void *door_, int fd, const char *peer)
     const struct door *door = door_;
     struct grpc_server *server = door->server;
     char *error = NULL;
+    char *name;
 
     if (server->n_connections >= GRPC_CONNECTIONS_MAX) {
         error = mem_printf("there are %d connections already",
@@ -200,14 +201,18 @@ accept_cb__(void *door_, int fd, const char *peer)
         close(fd);
         return;
     }
-    if (!door->listener->path) {
+    if (door->listener->path) {
+        name = peer_to_string(fd, peer);
+    } else {
         int on = 1;
 
+        name = mem_strdup(peer);
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     }
     grpc_server_add_connection(
         server,
-        bufferevent_socket_new(server->base, fd, BEV_OPT_CLOSE_ON_FREE), peer);
+        bufferevent_socket_new(server->base, fd, BEV_OPT_CLOSE_ON_FREE), name);
+    free(name);
 }
 
 static void

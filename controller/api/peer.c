@@ -56,3 +56,17 @@ peer_check(int fd, gid_t group)
                       "that evlbd runs as, nor in the group of the socket",
                       (unsigned int) cred.uid, (int) cred.pid);
 }
+
+/* Returns a name, for the log, of the peer on 'fd', a connection to the Unix
+ * socket 'address'; the caller must free it. */
+char *
+peer_to_string(int fd, const char *address)
+{
+    struct ucred cred;
+    socklen_t size = sizeof cred;
+
+    return (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size)
+                ? mem_strdup(address)
+                : mem_printf("%s (user %u, process %d)", address,
+                             (unsigned int) cred.uid, (int) cred.pid));
+}

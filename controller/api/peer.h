@@ -8,5 +8,6 @@
 #include <sys/types.h>
 
 char *peer_check(int fd, gid_t group);
+char *peer_to_string(int fd, const char *address);
 
 #endif /* peer.h */

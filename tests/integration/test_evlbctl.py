@@ -197,6 +197,20 @@ def test_factors(evlbd):
             for m in members] == [(9, 384, 0, 1.5), (1, 128, 0.25, 0)]
 
 
+def test_log(evlbd):
+    """The log says who changed what, and what was refused."""
+    evlbd.ok("lb", "set", "alpha", "--force", "--at-event", "5000", "2=1")
+    evlbd.wait_for_log("(user %d, process " % os.geteuid())
+    evlbd.wait_for_log("shares of instance alpha: epoch 3 from tick 5000")
+    evlbd.ctl("lb", "remove", "alpha", "1")
+    evlbd.wait_for_log("removal of a member of instance alpha: ")
+    evlbd.ok("reload")
+    evlbd.wait_for_log("evlb.conf: reloaded")
+    evlbd.write(CONFIG % 'group = "daemon";')
+    evlbd.ok("reload")
+    evlbd.wait_for_log("admin takes effect at the next start")
+
+
 def test_last_tick(evlbd):
     """Ticks of 64 bits survive the way, in both directions."""
     reply = evlbd.json("lb", "set", "alpha", "--force", "--at-event",
