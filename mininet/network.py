@@ -178,6 +178,11 @@ instances = ( %s );
         return sum(int(n) for n in re.findall(
             r"miss with (?:success|failed) upcall: (\d+)", stats))
 
+    def counted(self, direction, daq):
+        """Returns how many packets the port of source 'daq' has counted."""
+        stats = self.switch.ofctl("dump-ports", self.daqs[daq - 1].name)
+        return int(re.search(r"%s pkts=(\d+)" % direction, stats).group(1))
+
     def stop_streams(self):
         """Ends what sends and receives."""
         for stream in self.streams:

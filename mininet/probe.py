@@ -5,8 +5,10 @@
 usage: probe.py ping ADDRESS
        probe.py udp ADDRESS PORT HEX [TTL [COUNT]]
        probe.py frame INTERFACE HEX COUNT
+       probe.py flood ADDRESS SECONDS
 
-"ping" exits with 0 if an echo reply comes within two seconds.  "udp" sends
+"ping" exits with 0 if an echo reply comes within two seconds.  "flood" sends
+echo requests over IPv4 as fast as it can.  "udp" sends
 datagrams with the bytes in HEX, and "frame" Ethernet frames, and both do not
 wait for anything.
 """
@@ -64,6 +66,23 @@ def udp(address, port, payload, ttl=64, count=1):
         sock.sendto(payload, where)
 
 
+def flood(address, seconds):
+    """Sends echo requests for 'seconds'."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_RAW,
+                         socket.IPPROTO_ICMP)
+    sock.connect((address, 0))
+    body = struct.pack("!HH", 1, 1) + bytes(20)
+    message = struct.pack("!BBH", 8, 0, 0) + body
+    message = struct.pack("!BBH", 8, 0, checksum(message)) + body
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for _ in range(1000):
+            try:
+                sock.send(message)
+            except OSError:
+                pass            # The queue is full.
+
+
 def frame(interface, data, count):
     """Sends 'count' Ethernet frames."""
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -79,6 +98,8 @@ def main():
     elif sys.argv[1:2] == ["udp"] and len(sys.argv) in (5, 6, 7):
         udp(sys.argv[2], int(sys.argv[3]), bytes.fromhex(sys.argv[4]),
             *[int(arg) for arg in sys.argv[5:]])
+    elif sys.argv[1:2] == ["flood"] and len(sys.argv) == 4:
+        flood(sys.argv[2], float(sys.argv[3]))
     elif sys.argv[1:2] == ["frame"] and len(sys.argv) == 5:
         frame(sys.argv[2], bytes.fromhex(sys.argv[3]), int(sys.argv[4]))
     else:
