@@ -20,6 +20,7 @@ evlb_config_destroy(struct evlb_config *config)
             free(config->listen[i]);
         }
         free(config->listen);
+        tls_files_destroy(&config->tls);
         free(config->admin.socket);
         state_destroy(&config->state);
         log_settings_destroy(&config->log);
@@ -36,7 +37,7 @@ evlb_config_destroy(struct evlb_config *config)
 /* Checks one address that switches connect to. */
 static void
 check_listen__(struct reader *r, const config_setting_t *setting,
-               bool allow_plain)
+               bool allow_plain, bool has_tls)
 {
     const char *s = reader_to_string(r, setting);
     struct listen_address address;
@@ -49,7 +50,10 @@ check_listen__(struct reader *r, const config_setting_t *setting,
     if (error) {
         reader_fail(r, setting, "%s", error);
         free(error);
-    } else if (!allow_plain && !listen_address_is_local(&address)) {
+    } else if (address.tls && !has_tls) {
+        reader_fail(r, setting, "needs the settings of openflow.tls");
+    } else if (!address.tls && !allow_plain
+               && !listen_address_is_local(&address)) {
         reader_fail(r, setting,
                     "\"%s\" can be reached from other hosts, "
                     "without encryption; set openflow.allow_plain = true if "
@@ -58,13 +62,47 @@ check_listen__(struct reader *r, const config_setting_t *setting,
     }
 }
 
+/* Reads the files of TLS, and checks that they can be used. */
+static void
+parse_tls__(struct reader *r, const config_setting_t *openflow,
+            struct tls_files *files)
+{
+    static const char *const names[] = { "certificate", "private_key", "ca",
+                                         NULL };
+    const config_setting_t *group =
+        r->error ? NULL : config_setting_get_member(openflow, "tls");
+    struct ssl_ctx_st *context;
+    const char *setting;
+    char *error;
+
+    if (!group) {
+        return;
+    }
+    reader_check_names(r, group, names);
+    files->certificate =
+        mem_strdup(reader_get_string(r, group, "certificate"));
+    files->private_key =
+        mem_strdup(reader_get_string(r, group, "private_key"));
+    files->ca = mem_strdup(reader_get_string(r, group, "ca"));
+    if (r->error) {
+        return;
+    }
+    error = tls_context_create(files, &context, &setting);
+    if (error) {
+        reader_fail(r, config_setting_get_member(group, setting), "%s", error);
+        free(error);
+    }
+    tls_context_destroy(context);
+}
+
 static void
 parse_openflow__(struct reader *r, const config_setting_t *root,
                  struct evlb_config *config)
 {
-    static const char *const names[] = { "listen", "allow_plain",
-                                         "slow_path_limit", "controller_limit",
-                                         NULL };
+    static const char *const names[] = {
+        "listen",           "allow_plain", "slow_path_limit",
+        "controller_limit", "tls",         NULL
+    };
     const config_setting_t *group =
         config_setting_get_member(root, "openflow");
     const config_setting_t *listen = NULL;
@@ -76,6 +114,7 @@ parse_openflow__(struct reader *r, const config_setting_t *root,
         reader_check_names(r, group, names);
         listen = reader_find_list(r, group, "listen");
         reader_check_list(r, listen);
+        parse_tls__(r, group, &config->tls);
         allow_plain = reader_find_bool(r, group, "allow_plain", false);
         config->slow_path_limit = (unsigned int) reader_find_uint(
             r, group, "slow_path_limit", 0, LIMIT_MAX, SLOW_PATH_LIMIT);
@@ -94,7 +133,7 @@ parse_openflow__(struct reader *r, const config_setting_t *root,
         const config_setting_t *s =
             config_setting_get_elem(listen, (unsigned int) i);
 
-        check_listen__(r, s, allow_plain);
+        check_listen__(r, s, allow_plain, config->tls.certificate != NULL);
         config->listen[config->n_listen++] =
             mem_strdup(reader_to_string(r, s));
     }

@@ -15,6 +15,7 @@
 
 #include "controller/core/instance.h"
 #include "controller/log.h"
+#include "controller/tls.h"
 
 #define ADMIN_SOCKET "/run/evlb/evlbd.sock"
 #define ADMIN_NO_GROUP ((gid_t) -1)
@@ -30,6 +31,7 @@ struct evlb_config {
     char *file;
     char **listen; /* Where switches connect. */
     size_t n_listen;
+    struct tls_files tls;          /* For those of TLS. */
     unsigned int slow_path_limit;  /* Packets a second, 0 for no limit of */
     unsigned int controller_limit; /* ours. */
     struct admin_settings admin;

@@ -208,13 +208,28 @@ check_config__(const struct engine *engine, const struct evlb_config *config,
     return error;
 }
 
+/* Has the server take what the configuration says about connections. */
 static void
 set_limits__(struct engine *engine)
 {
+    struct ssl_ctx_st *tls;
+    const char *setting;
     const struct session_limits limits = { engine->config->slow_path_limit,
                                            engine->config->controller_limit };
 
     ovs_server_set_limits(engine->server, &limits);
+    if (engine->config->tls.certificate) {
+        char *error = tls_context_create(&engine->config->tls, &tls, &setting);
+
+        if (error) {
+            VLOG_ERR("openflow.tls.%s: %s; connections go on with what was "
+                     "there",
+                     setting, error);
+            free(error);
+        } else {
+            ovs_server_set_tls(engine->server, tls);
+        }
+    }
 }
 
 /* Puts 'config' with 'overlay' in the place of what is in service.  Takes both

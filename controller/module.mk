@@ -16,7 +16,8 @@ flows_SRCS := flows/calendar.c flows/cookie.c flows/describe.c \
 	flows/epoch.c flows/flows.c flows/header.c flows/l2.c flows/l3.c \
 	flows/local.c flows/member.c flows/parse.c flows/probe.c flows/readback.c \
 	flows/source.c
-ovs_SRCS := controller/target/ovs/address.c controller/target/ovs/change.c \
+tls_PKGS := libevent_openssl openssl
+ovs_SRCS := controller/tls.c controller/target/ovs/address.c controller/target/ovs/change.c \
 	controller/target/ovs/listener.c controller/target/ovs/ports.c \
 	controller/target/ovs/readback.c controller/target/ovs/server.c \
 	controller/target/ovs/session.c \
@@ -61,7 +62,7 @@ evlbd_SRCS := controller/evlbd.c controller/lead-probe.c \
 	controller/notify.c $(engine_SRCS) $(admin_SRCS) $(trace_SRCS) \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
 evlbd_PROTOS := controller/api/admin.proto
-evlbd_PKGS := $(grpc_PKGS) libconfig libsystemd
+evlbd_PKGS := $(grpc_PKGS) libconfig libsystemd $(tls_PKGS)
 evlbd_OVS := yes
 evlbd_DIR := sbin
 MANS += man/evlbd.8
@@ -141,13 +142,13 @@ test-rule-epochs_SRCS := tests/unit/test-rule-epochs.c $(core_SRCS) \
 UNIT_TESTS += test-session
 test-session_SRCS := tests/unit/test-session.c tests/unit/fake-switch.c \
 	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
-	$(filter-out %/server.c %/address.c %/listener.c,$(ovs_SRCS))
+	$(filter-out %/server.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
 test-session_OVS := yes
 
 UNIT_TESTS += test-snapshot
 test-snapshot_SRCS := tests/unit/test-snapshot.c tests/unit/fake-switch.c \
 	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
-	$(filter-out %/server.c %/address.c %/listener.c,$(ovs_SRCS))
+	$(filter-out %/server.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
 test-snapshot_OVS := yes
 
 UNIT_TESTS += test-trace
@@ -159,13 +160,13 @@ test-trace_OVS := yes
 UNIT_TESTS += test-counters
 test-counters_SRCS := tests/unit/test-counters.c controller/counters.c \
 	$(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
-	$(filter-out %/server.c %/address.c %/listener.c,$(ovs_SRCS))
+	$(filter-out %/server.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
 test-counters_OVS := yes
 
 UNIT_TESTS += test-config
-test-config_SRCS := tests/unit/test-config.c $(config_SRCS) $(core_SRCS) \
+test-config_SRCS := tests/unit/test-config.c controller/tls.c $(config_SRCS) $(core_SRCS) \
 	controller/target/ovs/address.c
-test-config_PKGS := libevent_core libconfig
+test-config_PKGS := libevent_core libconfig $(tls_PKGS)
 test-config_OVS := yes
 
 UNIT_TESTS += test-config-numbers
@@ -186,12 +187,12 @@ UNIT_TESTS += test-server
 test-server_SRCS := tests/unit/test-server.c tests/unit/fake-switch.c \
 	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
 	$(ovs_SRCS)
-test-server_PKGS := libevent_core
+test-server_PKGS := libevent_core $(tls_PKGS)
 test-server_OVS := yes
 
 FUZZERS += fuzz-session
 fuzz-session_SRCS := tests/fuzz/fuzz-session.c $(core_SRCS) $(rules_SRCS) \
-	$(flows_SRCS) $(filter-out %/server.c %/address.c %/listener.c,$(ovs_SRCS))
+	$(flows_SRCS) $(filter-out %/server.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
 fuzz-session_SEEDS := tests/fuzz/seeds/session
 # Clang compares the signs in vlog's macros, too.
 fuzz-session_CFLAGS := -Wno-sign-compare
@@ -254,3 +255,8 @@ fuzz-grpc-client_SRCS := tests/fuzz/fuzz-grpc-client.c \
 fuzz-grpc-client_SEEDS := tests/fuzz/seeds/grpc-client
 fuzz-grpc-client_PROTOS := tests/grpc/echo.proto
 fuzz-grpc-client_PKGS := $(grpc_PKGS)
+
+CHECK_SUITES += tls
+tls_CMD := $(PYTEST) tests/integration/test_tls.py
+tls_FORMAT := pytest
+tls_DEPS := all

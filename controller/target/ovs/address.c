@@ -61,11 +61,14 @@ listen_address_parse(const char *s, struct listen_address *address)
     memset(address, 0, sizeof *address);
     if (!strncmp(s, "tcp:", 4)) {
         return parse_tcp__(s + 4, address);
+    } else if (!strncmp(s, "ssl:", 4)) {
+        address->tls = true;
+        return parse_tcp__(s + 4, address);
     } else if (!strncmp(s, "unix:", 5)) {
         return parse_unix__(s + 5, address);
     } else {
         return mem_printf("\"%s\" is neither tcp:ADDRESS[:PORT] nor "
-                          "unix:PATH",
+                          "ssl:ADDRESS[:PORT] nor unix:PATH",
                           s);
     }
 }

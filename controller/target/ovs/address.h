@@ -3,8 +3,8 @@
 #ifndef EVLB_OVS_ADDRESS_H
 #define EVLB_OVS_ADDRESS_H 1
 
-/* Where OpenFlow is listened for: "tcp:ADDRESS[:PORT]" or "unix:PATH".  An
- * IPv6 address stands in brackets. */
+/* Where OpenFlow is listened for: "tcp:ADDRESS[:PORT]", "ssl:ADDRESS[:PORT]",
+ * or "unix:PATH".  An IPv6 address stands in brackets. */
 
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -14,6 +14,7 @@
 struct listen_address {
     struct sockaddr_storage sa;
     socklen_t len;
+    bool tls;
 };
 
 char *listen_address_parse(const char *, struct listen_address *);

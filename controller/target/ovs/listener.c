@@ -27,12 +27,14 @@ peer_to_string__(const struct listener *l, const struct sockaddr *sa)
         const struct sockaddr_in *sin = (const struct sockaddr_in *) sa;
 
         evutil_inet_ntop(AF_INET, &sin->sin_addr, s, sizeof s);
-        return mem_printf("tcp:%s:%u", s, ntohs(sin->sin_port));
+        return mem_printf("%s:%s:%u", l->tls ? "ssl" : "tcp", s,
+                          ntohs(sin->sin_port));
     } else if (sa->sa_family == AF_INET6) {
         const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *) sa;
 
         evutil_inet_ntop(AF_INET6, &sin6->sin6_addr, s, sizeof s);
-        return mem_printf("tcp:[%s]:%u", s, ntohs(sin6->sin6_port));
+        return mem_printf("%s:[%s]:%u", l->tls ? "ssl" : "tcp", s,
+                          ntohs(sin6->sin6_port));
     } else {
         return mem_strdup(l->address);
     }
@@ -111,6 +113,7 @@ listener_create(struct event_base *base, const char *address,
     l->accept = accept;
     l->aux = aux;
     l->address = mem_strdup(address);
+    l->tls = la.tls;
     if (la.sa.ss_family == AF_UNIX) {
         const struct sockaddr_un *sun = (const struct sockaddr_un *) &la.sa;
 

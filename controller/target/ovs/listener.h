@@ -5,6 +5,8 @@
 
 /* A socket that switches connect to, on a libevent loop. */
 
+#include <stdbool.h>
+
 #include <openvswitch/list.h>
 
 struct event_base;
@@ -20,6 +22,7 @@ struct listener {
     struct evconnlistener *evl;
     char *address;
     char *path; /* Of a Unix socket, or NULL. */
+    bool tls;   /* What the address asks for; it is up to 'accept'. */
 };
 
 char *listener_create(struct event_base *, const char *address,

@@ -21,6 +21,7 @@
 #include "controller/target/ovs/listener.h"
 #include "controller/target/ovs/session-stats.h"
 #include "controller/target/ovs/session.h"
+#include "controller/tls.h"
 
 VLOG_DEFINE_THIS_MODULE(evlb_server);
 
@@ -41,6 +42,13 @@ struct ovs_switch {
     unsigned int life; /* How often it held nothing when it connected. */
 };
 
+/* Where switches knock. */
+struct door {
+    struct ovs_list node; /* In struct ovs_server's 'doors'. */
+    struct ovs_server *server;
+    struct listener *listener;
+};
+
 struct connection {
     struct ovs_list node; /* In struct ovs_server's 'connections'. */
     struct ovs_server *server;
@@ -48,6 +56,7 @@ struct connection {
     struct bufferevent *bev;
     struct event *timer;
     char *peer;
+    bool tls;
     struct session *session; /* NULL if only last words are left. */
 };
 
@@ -59,7 +68,8 @@ struct ovs_server {
     void *observer_aux;
     ovs_server_packet_cb *packet; /* Or NULL. */
     struct session_limits limits;
-    struct ovs_list listeners;
+    struct ovs_list doors;
+    struct ssl_ctx_st *tls; /* Or NULL. */
     struct ovs_list connections;
     size_t n_connections;
     struct ovs_list switches;
@@ -212,19 +222,38 @@ write_cb__(struct bufferevent *bev, void *c_)
     }
 }
 
+/* Returns why 'c' is over, which the caller must free. */
+static char *
+get_reason__(const struct connection *c, short events)
+{
+    if (!(events & BEV_EVENT_ERROR)) {
+        return mem_strdup("by the peer");
+    } else if (c->tls) {
+        return tls_get_error(c->bev);
+    } else {
+        return mem_strdup(
+            evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
+    }
+}
+
 static void
 event_cb__(struct bufferevent *bev, short events, void *c_)
 {
     struct connection *c = c_;
-    const char *reason = "by the peer";
+    char *reason;
 
-    (void) bev;
-    if (events & BEV_EVENT_ERROR) {
-        reason = evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR());
+    if (events & BEV_EVENT_CONNECTED) {
+        char *peer = tls_get_peer(bev);
+
+        VLOG_INFO("%s: is %s", c->peer, peer);
+        free(peer);
+        return;
     }
-    if (c->session && events & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) {
+    reason = get_reason__(c, events);
+    if (c->session) {
         connection_close__(c, reason);
     }
+    free(reason);
     connection_destroy__(c);
 }
 
@@ -270,10 +299,15 @@ identify__(void *c_, struct session *session, uint64_t datapath_id,
                             datapath_id);
         return NULL;
     }
-    if (sw->connection) {
+    if (sw->connection
+        && !session_is_silent(sw->connection->session, now_ms__())) {
         *error = mem_printf("switch %s is connected already, from %s",
                             sw->name, sw->connection->peer);
         return NULL;
+    }
+    if (sw->connection) {
+        connection_close__(sw->connection, "silent, and the switch has "
+                                           "connected anew");
     }
     sw->connection = c;
     c->sw = sw;
@@ -338,13 +372,14 @@ packet__(void *c_, struct session *session,
 }
 
 static void
-accept__(void *server_, int fd, const char *peer)
+accept__(void *door_, int fd, const char *peer)
 {
     static const struct session_observer observer = { found__, removed__,
                                                       read__ };
     static const struct session_handlers handlers = { identify__, committed__,
                                                       packet__ };
-    struct ovs_server *server = server_;
+    struct door *door = door_;
+    struct ovs_server *server = door->server;
     struct connection *c;
 
     if (server->n_connections >= OVS_SERVER_MAX_CONNECTIONS) {
@@ -357,7 +392,10 @@ accept__(void *server_, int fd, const char *peer)
     c = mem_zalloc(sizeof *c);
     c->server = server;
     c->peer = mem_strdup(peer);
-    c->bev = bufferevent_socket_new(server->base, fd, BEV_OPT_CLOSE_ON_FREE);
+    c->tls = door->listener->tls;
+    c->bev = (c->tls ? tls_accept(server->base, server->tls, fd)
+                     : bufferevent_socket_new(server->base, fd,
+                                              BEV_OPT_CLOSE_ON_FREE));
     c->timer = evtimer_new(server->base, timer_cb__, c);
     c->session = session_create(peer, &handlers, c, now_ms__());
     session_set_limits(c->session, &server->limits);
@@ -378,14 +416,18 @@ accept__(void *server_, int fd, const char *peer)
 char *
 ovs_server_listen(struct ovs_server *server, const char *address)
 {
-    struct listener *l;
-    char *error = listener_create(server->base, address, accept__, server, &l);
+    struct door *door = mem_zalloc(sizeof *door);
+    char *error = listener_create(server->base, address, accept__, door,
+                                  &door->listener);
 
-    if (!error) {
-        ovs_list_push_back(&server->listeners, &l->node);
-        VLOG_INFO("%s: listening", address);
+    if (error) {
+        free(door);
+        return error;
     }
-    return error;
+    door->server = server;
+    ovs_list_push_back(&server->doors, &door->node);
+    VLOG_INFO("%s: listening", address);
+    return NULL;
 }
 
 /* The server. */
@@ -401,7 +443,7 @@ ovs_server_create(struct event_base *base, ovs_server_committed_cb *committed,
     server->base = base;
     server->committed = committed;
     server->aux = aux;
-    ovs_list_init(&server->listeners);
+    ovs_list_init(&server->doors);
     ovs_list_init(&server->connections);
     ovs_list_init(&server->switches);
     return server;
@@ -426,14 +468,16 @@ ovs_server_destroy(struct ovs_server *server)
 {
     struct connection *c;
     struct ovs_switch *sw;
-    struct listener *l;
+    struct door *door;
 
     if (!server) {
         return;
     }
-    LIST_FOR_EACH_SAFE (l, node, &server->listeners) {
-        listener_destroy(l);
+    LIST_FOR_EACH_SAFE (door, node, &server->doors) {
+        listener_destroy(door->listener);
+        free(door);
     }
+    tls_context_destroy(server->tls);
     LIST_FOR_EACH_SAFE (c, node, &server->connections) {
         connection_destroy__(c);
     }
@@ -566,4 +610,13 @@ ovs_server_send_packet(struct ovs_server *server, uint64_t datapath_id,
     session_send_packet(sw->connection->session, port, data, size);
     connection_update__(sw->connection);
     return true;
+}
+
+/* Makes 'tls', which becomes the server's own, what connections from now on at
+ * addresses of TLS are made with. */
+void
+ovs_server_set_tls(struct ovs_server *server, struct ssl_ctx_st *tls)
+{
+    tls_context_destroy(server->tls);
+    server->tls = tls;
 }

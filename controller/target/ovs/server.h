@@ -17,6 +17,7 @@ struct event_base;
 struct ovs_server;
 struct rule_set;
 struct session_limits;
+struct ssl_ctx_st;
 struct session_packet;
 struct snapshot;
 struct snapshot_flow;
@@ -66,6 +67,7 @@ struct ovs_server_observer {
 typedef void ovs_server_packet_cb(void *aux, uint64_t datapath_id,
                                   const struct session_packet *packet);
 
+void ovs_server_set_tls(struct ovs_server *, struct ssl_ctx_st *);
 void ovs_server_set_packet_cb(struct ovs_server *, ovs_server_packet_cb *);
 void ovs_server_set_limits(struct ovs_server *, const struct session_limits *);
 bool ovs_server_send_packet(struct ovs_server *, uint64_t datapath_id,

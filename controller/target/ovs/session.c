@@ -133,6 +133,14 @@ session_get_error(const struct session *s)
     return s->error;
 }
 
+/* Returns true if the peer has not answered a probe in time.  It is not given
+ * up yet, but another connection of the same switch is more worth. */
+bool
+session_is_silent(const struct session *s, int64_t now)
+{
+    return now - s->last_received >= SESSION_SILENT_MS;
+}
+
 enum session_state
 session_get_state(const struct session *s)
 {

@@ -26,6 +26,7 @@
  * Messages come from a peer that is not trusted: anything malformed or out of
  * order ends the session with an error. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -84,6 +85,7 @@ struct session_handlers {
 #define SESSION_HANDSHAKE_MS 15000 /* From connection to READY. */
 #define SESSION_PROBE_MS 5000      /* Silence, until an echo request. */
 #define SESSION_DEAD_MS 15000      /* Silence, until the peer is given up. */
+#define SESSION_SILENT_MS 6000     /* Silence, until it may be replaced. */
 #define SESSION_RETRY_MS 10000     /* From a refused change to another try. */
 
 #define SESSION_PACKETS_S 1000 /* Packets that are taken in a second. */
@@ -105,6 +107,7 @@ void session_set_limits(struct session *, const struct session_limits *);
 void session_send_packet(struct session *, uint32_t port, const void *data,
                          size_t size);
 
+bool session_is_silent(const struct session *, int64_t now);
 enum session_state session_get_state(const struct session *);
 const char *session_state_to_string(enum session_state);
 
