@@ -208,7 +208,7 @@ static const struct mistake mistakes[] = {
     { "listen =", "lisen =", 1, "openflow.lisen: is no known setting" },
 
     /* Where to listen. */
-    { "tcp:127.0.0.1:6653", "ssl:127.0.0.1", 1, "neither tcp:" },
+    { "tcp:127.0.0.1:6653", "ssl:127.0.0.1", 1, "needs the settings of openflow.tls" },
     { "tcp:127.0.0.1:6653", "tcp:localhost", 1, "numeric address" },
     { "tcp:127.0.0.1:6653", "tcp:127.0.0.1:99999", 1, "numeric address" },
     { "tcp:127.0.0.1:6653", "tcp:0.0.0.0", 1, "openflow.allow_plain" },
