@@ -224,10 +224,10 @@ fuzz-grpc_PKGS := $(grpc_PKGS)
 # gRPC with a foreign implementation.
 HELPERS += grpc-echo
 grpc-echo_SRCS := tests/grpc/grpc-echo.c $(echo_SRCS) $(grpc_server_SRCS) \
-	controller/core/addr.c controller/log.c \
+	controller/core/addr.c controller/log.c controller/tls.c \
 	controller/target/ovs/address.c controller/target/ovs/listener.c
 grpc-echo_PROTOS := tests/grpc/echo.proto
-grpc-echo_PKGS := $(grpc_PKGS)
+grpc-echo_PKGS := $(grpc_PKGS) $(tls_PKGS)
 grpc-echo_OVS := yes
 
 CHECK_SUITES += grpc

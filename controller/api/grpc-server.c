@@ -12,6 +12,7 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
+#include <openssl/ssl.h>
 
 #include <config.h>
 #include <openvswitch/list.h>
@@ -23,6 +24,7 @@
 #include "controller/api/peer.h"
 #include "controller/core/mem.h"
 #include "controller/target/ovs/listener.h"
+#include "controller/tls.h"
 
 VLOG_DEFINE_THIS_MODULE(evlb_grpc);
 
@@ -41,11 +43,13 @@ struct connection {
     struct bufferevent *bev;
     struct event *timer; /* Made active by hand when there is output. */
     char *peer;
+    bool tls;
 };
 
 struct grpc_server {
     struct event_base *base;
     const struct grpc_services *services;
+    SSL_CTX *tls; /* Or NULL. */
     struct ovs_list doors;
     struct ovs_list connections;
     size_t n_connections;
@@ -140,6 +144,18 @@ write_cb__(struct bufferevent *bev, void *c_)
     connection_update__(c_);
 }
 
+/* Says why the connection of 'c' fails, if a peer can do something about it. */
+static void
+log_failure__(const struct connection *c)
+{
+    if (c->tls) {
+        char *error = tls_get_error(c->bev);
+
+        VLOG_INFO("%s: connection failed: %s", c->peer, error);
+        free(error);
+    }
+}
+
 static void
 event_cb__(struct bufferevent *bev, short events, void *c_)
 {
@@ -147,6 +163,7 @@ event_cb__(struct bufferevent *bev, short events, void *c_)
 
     (void) bev;
     if (events & (BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT)) {
+        log_failure__(c);
         connection_destroy__(c);
     } else if (events & BEV_EVENT_EOF) {
         grpc_session_end_input(c->session, now_ms());
@@ -154,10 +171,9 @@ event_cb__(struct bufferevent *bev, short events, void *c_)
     }
 }
 
-/* Serves the peer of the name 'peer' on 'bev', which is taken over. */
-void
-grpc_server_add_connection(struct grpc_server *server, struct bufferevent *bev,
-                           const char *peer)
+static void
+connection_create__(struct grpc_server *server, struct bufferevent *bev,
+                    const char *peer, bool tls)
 {
     struct connection *c = mem_zalloc(sizeof *c);
     struct timeval write_timeout = { GRPC_WRITE_MS / 1000, 0 };
@@ -165,6 +181,7 @@ grpc_server_add_connection(struct grpc_server *server, struct bufferevent *bev,
     c->server = server;
     c->peer = mem_strdup(peer);
     c->bev = bev;
+    c->tls = tls;
     c->timer = evtimer_new(server->base, timer_cb__, c);
     c->session =
         grpc_session_create(server->services, peer, wake_cb__, c, now_ms());
@@ -179,7 +196,26 @@ grpc_server_add_connection(struct grpc_server *server, struct bufferevent *bev,
     connection_update__(c);
 }
 
+/* Serves the peer of the name 'peer' on 'bev', which is taken over. */
+void
+grpc_server_add_connection(struct grpc_server *server, struct bufferevent *bev,
+                           const char *peer)
+{
+    connection_create__(server, bev, peer, false);
+}
+
 /* Doors. */
+
+/* Returns what talks to the peer on 'fd', who came through 'door'. */
+static struct bufferevent *
+open__(const struct door *door, int fd)
+{
+    struct grpc_server *server = door->server;
+
+    return (door->listener->tls ? tls_accept(server->base, server->tls, fd)
+                                : bufferevent_socket_new(
+                                    server->base, fd, BEV_OPT_CLOSE_ON_FREE));
+}
 
 static void
 accept_cb__(void *door_, int fd, const char *peer)
@@ -209,9 +245,7 @@ accept_cb__(void *door_, int fd, const char *peer)
         name = mem_strdup(peer);
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     }
-    grpc_server_add_connection(
-        server,
-        bufferevent_socket_new(server->base, fd, BEV_OPT_CLOSE_ON_FREE), name);
+    connection_create__(server, open__(door, fd), name, door->listener->tls);
     free(name);
 }
 
@@ -238,6 +272,9 @@ grpc_server_listen(struct grpc_server *server, const char *address,
     ovs_list_push_back(&server->doors, &door->node);
     error = listener_create(server->base, address, accept_cb__, door,
                             &door->listener);
+    if (!error && door->listener->tls && !server->tls) {
+        error = mem_printf("%s: there is no certificate", address);
+    }
     if (!error && door->listener->path && group != GRPC_NO_GROUP
         && chown(door->listener->path, (uid_t) -1, group)) {
         error = mem_printf("%s: cannot be given to group %u: %s", address,
@@ -267,6 +304,34 @@ grpc_server_create(struct event_base *base,
     return server;
 }
 
+/* Chooses HTTP/2 of the protocols that a client offers. */
+static int
+alpn_cb__(SSL *ssl, const unsigned char **out, unsigned char *out_len,
+          const unsigned char *in, unsigned int in_len, void *aux)
+{
+    static const unsigned char h2[] = { 2, 'h', '2' };
+    unsigned char *chosen;
+
+    (void) ssl;
+    (void) aux;
+    if (SSL_select_next_proto(&chosen, out_len, h2, sizeof h2, in, in_len)
+        != OPENSSL_NPN_NEGOTIATED) {
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    }
+    *out = chosen;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+/* Makes 'tls', which becomes the server's own, what connections from now on at
+ * addresses of TLS are made with. */
+void
+grpc_server_set_tls(struct grpc_server *server, SSL_CTX *tls)
+{
+    SSL_CTX_set_alpn_select_cb(tls, alpn_cb__, NULL);
+    tls_context_destroy(server->tls);
+    server->tls = tls;
+}
+
 /* Destroys 'server', which may be NULL, and ends its connections. */
 void
 grpc_server_destroy(struct grpc_server *server)
@@ -283,5 +348,6 @@ grpc_server_destroy(struct grpc_server *server)
     LIST_FOR_EACH_SAFE (c, node, &server->connections) {
         connection_destroy__(c);
     }
+    tls_context_destroy(server->tls);
     free(server);
 }

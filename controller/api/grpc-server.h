@@ -6,6 +6,9 @@
 /* A gRPC server on a libevent loop: listeners, and a session (grpc-session.h)
  * on each connection.
  *
+ * At an address "ssl:..." connections are made with what grpc_server_set_tls()
+ * was given (tls.h), and agree on HTTP/2 by ALPN if the client offers it.
+ *
  * At the door of a Unix socket the kernel says who comes.  Root and the user
  * that we run as are let in, and the members of one group if that is given. */
 
@@ -15,6 +18,7 @@ struct bufferevent;
 struct event_base;
 struct grpc_server;
 struct grpc_services;
+struct ssl_ctx_st;
 
 #define GRPC_NO_GROUP ((gid_t) -1)
 
@@ -24,6 +28,7 @@ void grpc_server_destroy(struct grpc_server *);
 
 char *
 grpc_server_listen(struct grpc_server *, const char *address, gid_t group);
+void grpc_server_set_tls(struct grpc_server *, struct ssl_ctx_st *);
 void grpc_server_add_connection(struct grpc_server *, struct bufferevent *,
                                 const char *peer);
 

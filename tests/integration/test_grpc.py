@@ -51,8 +51,8 @@ def echo(modules):
 class Server:
     """A grpc-echo."""
 
-    def __init__(self, address):
-        self.popen = subprocess.Popen([SERVER, address],
+    def __init__(self, address, *tls):
+        self.popen = subprocess.Popen([SERVER, address, *tls],
                                       stdin=subprocess.PIPE,
                                       stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE, text=True)
@@ -97,10 +97,103 @@ def test_unary(echo, stub):
         assert stub.Same(echo[0].Text(text=text), timeout=TIMEOUT).text == text
 
 
-def test_tcp(echo):
+def free_address():
+    """Returns an address of TCP that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        address = "127.0.0.1:%d" % probe.getsockname()[1]
+        return "127.0.0.1:%d" % probe.getsockname()[1]
+
+
+def openssl(*args):
+    """Runs openssl."""
+    subprocess.run(["openssl", *args], check=True, capture_output=True,
+                   timeout=TIMEOUT)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """Makes an authority and what it has signed; returns their directory."""
+    path = str(tmp_path_factory.mktemp("tls"))
+    for name in ("ca", "other"):
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj",
+                "/CN=" + name, "-days", "2", "-keyout",
+                "%s/%s.key" % (path, name), "-out", "%s/%s.pem" % (path, name))
+    for name in ("server", "client"):
+        openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj",
+                "/CN=" + name, "-addext", "subjectAltName=IP:127.0.0.1",
+                "-keyout", "%s/%s.key" % (path, name), "-out",
+                "%s/%s.csr" % (path, name))
+        openssl("x509", "-req", "-in", "%s/%s.csr" % (path, name), "-CA",
+                path + "/ca.pem", "-CAkey", path + "/ca.key", "-days", "2",
+                "-CAcreateserial", "-copy_extensions", "copy", "-out",
+                "%s/%s.pem" % (path, name))
+    return path
+
+
+def read(path):
+    """Returns the bytes of a file."""
+    with open(path, "rb") as data:
+        return data.read()
+
+
+def test_tls(echo, certificates):
+    """A client that knows the authority talks, one that does not, or that
+    does not talk TLS, does not."""
+    address = free_address()
+    server = Server("ssl:" + address, certificates + "/server.pem",
+                    certificates + "/server.key")
+    text = "x" * 100000
+    with grpc.secure_channel(address, grpc.ssl_channel_credentials(
+            read(certificates + "/ca.pem"))) as channel:
+        stub = echo[1].EchoStub(channel)
+        for _ in range(20):
+            assert stub.Same(echo[0].Text(text=text),
+                             timeout=TIMEOUT).text == text
+        replies = stub.Repeat(echo[0].RepeatRequest(text=text, count=50),
+                              timeout=TIMEOUT)
+        assert [len(r.text) for r in replies] == [100000] * 50
+    for channel in (grpc.insecure_channel(address), grpc.secure_channel(
+            address, grpc.ssl_channel_credentials(
+                read(certificates + "/other.pem")))):
+        with channel:
+            check_error(lambda c=channel: echo[1].EchoStub(c).Same(
+                echo[0].Text(), timeout=TIMEOUT), grpc.StatusCode.UNAVAILABLE)
+    server.stop()
+
+
+def test_tls_client_certificate(echo, certificates):
+    """A server with an authority lets in whom that has signed."""
+    address = free_address()
+    server = Server("ssl:" + address, certificates + "/server.pem",
+                    certificates + "/server.key", certificates + "/ca.pem")
+    authority = read(certificates + "/ca.pem")
+    for name, allowed in (("client", True), ("other", False), (None, False)):
+        credentials = grpc.ssl_channel_credentials(
+            authority, name and read("%s/%s.key" % (certificates, name)),
+            name and read("%s/%s.pem" % (certificates, name)))
+        with grpc.secure_channel(address, credentials) as channel:
+            stub = echo[1].EchoStub(channel)
+            if allowed:
+                assert stub.Same(echo[0].Text(text="in"),
+                                 timeout=TIMEOUT).text == "in"
+            else:
+                check_error(lambda s=stub: s.Same(echo[0].Text(),
+                                                  timeout=TIMEOUT),
+                            grpc.StatusCode.UNAVAILABLE)
+    server.stop()
+
+
+def test_tls_without_certificate():
+    """An address of TLS is never served without it."""
+    result = subprocess.run([SERVER, "ssl:" + free_address()],
+                            capture_output=True, text=True, check=False,
+                            stdin=subprocess.DEVNULL, timeout=TIMEOUT)
+    assert result.returncode == 1
+    assert "there is no certificate" in result.stderr
+
+
+def test_tcp(echo):
+    address = free_address()
     server = Server("tcp:" + address)
     with grpc.insecure_channel(address) as channel:
         assert echo[1].EchoStub(channel).Same(
