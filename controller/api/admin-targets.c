@@ -7,18 +7,20 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "controller/api/now.h"
 #include "controller/target/ovs/server.h"
 
-static Evlb__Admin__V1__Target *
-make_target__(struct arena *arena, const struct ovs_server *server,
-              const struct bridge *bridge)
-{
-    Evlb__Admin__V1__Target *m = ADMIN_NEW(arena, Evlb__Admin__V1__Target,
-                                           EVLB__ADMIN__V1__TARGET__INIT);
+/* A reply under construction. */
+struct targets {
+    const struct state *state;
+    struct arena arena;
+    Evlb__Admin__V1__TargetsReply reply;
+};
 
-    m->name = arena_strdup(arena, bridge->name);
-    m->datapath_id = arena_printf(arena, "%016" PRIx64, bridge->datapath_id);
-    m->connected = ovs_server_is_connected(server, bridge->datapath_id);
+static void
+add_ports__(struct arena *arena, Evlb__Admin__V1__Target *m,
+            const struct bridge *bridge)
+{
     m->ports = arena_pointers(arena, bridge->n_ports);
     for (size_t i = 0; i < bridge->n_ports; i++) {
         char *port = port_to_string(&bridge->ports[i]);
@@ -26,7 +28,34 @@ make_target__(struct arena *arena, const struct ovs_server *server,
         m->ports[m->n_ports++] = arena_strdup(arena, port);
         free(port);
     }
-    return m;
+}
+
+static void
+status_cb__(void *targets_, const struct ovs_switch_status *status)
+{
+    struct targets *targets = targets_;
+    struct arena *arena = &targets->arena;
+    const struct bridge *bridge =
+        state_find_bridge(targets->state, status->datapath_id);
+    Evlb__Admin__V1__Target *m = ADMIN_NEW(arena, Evlb__Admin__V1__Target,
+                                           EVLB__ADMIN__V1__TARGET__INIT);
+
+    if (!bridge) {
+        return;
+    }
+    m->name = arena_strdup(arena, status->name);
+    m->datapath_id = arena_printf(arena, "%016" PRIx64, status->datapath_id);
+    m->connected = status->peer != NULL;
+    m->peer = arena_strdup(arena, status->peer ? status->peer : "");
+    m->tls = status->tls;
+    m->state = arena_strdup(arena, status->state);
+    m->connected_ms =
+        status->peer ? (uint64_t) (now_ms() - status->connected_since) : 0;
+    m->rules = (uint32_t) status->n_rules;
+    m->last_error =
+        arena_strdup(arena, status->last_error ? status->last_error : "");
+    add_ports__(arena, m, bridge);
+    targets->reply.targets[targets->reply.n_targets++] = m;
 }
 
 void
@@ -34,17 +63,17 @@ admin_targets(void *admin_, struct grpc_call *call,
               const ProtobufCMessage *request)
 {
     const struct admin *admin = admin_;
-    const struct state *state = engine_get_state(admin->engine);
-    Evlb__Admin__V1__TargetsReply reply = EVLB__ADMIN__V1__TARGETS_REPLY__INIT;
-    struct arena arena;
+    struct targets targets = {
+        .state = engine_get_state(admin->engine),
+        .reply = EVLB__ADMIN__V1__TARGETS_REPLY__INIT,
+    };
 
     (void) request;
-    arena_init(&arena);
-    reply.targets = arena_pointers(&arena, state->n_bridges);
-    for (size_t i = 0; i < state->n_bridges; i++) {
-        reply.targets[reply.n_targets++] = make_target__(
-            &arena, engine_get_server(admin->engine), &state->bridges[i]);
-    }
-    grpc_call_reply(call, &reply.base);
-    arena_destroy(&arena);
+    arena_init(&targets.arena);
+    targets.reply.targets =
+        arena_pointers(&targets.arena, targets.state->n_bridges);
+    ovs_server_for_each_switch(engine_get_server(admin->engine), status_cb__,
+                               &targets);
+    grpc_call_reply(call, &targets.reply.base);
+    arena_destroy(&targets.arena);
 }

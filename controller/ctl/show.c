@@ -198,19 +198,28 @@ void
 ctl_print_targets(const void *reply)
 {
     const Evlb__Admin__V1__TargetsReply *r = reply;
-    struct table *t = table_create("TARGET DATAPATH-ID CONNECTED PORTS");
+    struct table *t = table_create("TARGET DATAPATH-ID >RULES STATE PEER >UP "
+                                   "PORTS LAST-ERROR");
 
     for (size_t i = 0; i < r->n_targets; i++) {
-        const Evlb__Admin__V1__Target *target = r->targets[i];
+        const Evlb__Admin__V1__Target *m = r->targets[i];
 
-        table_add(t, "%s", target->name);
-        table_add(t, "%s", target->datapath_id);
-        table_add(t, "%s", target->connected ? "yes" : "no");
-        if (target->n_ports) {
-            add_words__(t, target->ports, target->n_ports);
+        table_add(t, "%s", m->name);
+        table_add(t, "%s", m->datapath_id);
+        table_add(t, "%" PRIu32, m->rules);
+        table_add(t, "%s", m->connected ? m->state : "not connected");
+        table_add(t, "%s", m->connected ? m->peer : "-");
+        if (m->connected) {
+            table_add(t, "%" PRIu64 " s", m->connected_ms / 1000);
+        } else {
+            table_add(t, "-");
+        }
+        if (m->n_ports) {
+            add_words__(t, m->ports, m->n_ports);
         } else {
             table_add(t, "all");
         }
+        table_add(t, "%s", *m->last_error ? m->last_error : "-");
     }
     print_table__(t);
 }

@@ -185,6 +185,15 @@ def test_reload(world):
     assert world.json("epochs") == epochs
 
 
+def test_targets(world):
+    target, = world.json("targets")["targets"]
+    assert (target["name"], target["datapath_id"]) == ("br0",
+                                                       "%016x" % 0x42)
+    assert target["connected"] and target["state"] == "ready"
+    assert target["peer"].startswith("tcp:127.0.0.1:") and not target["tls"]
+    assert "ready" in world.ok("targets")
+
+
 def test_flows(world):
     """What stands in the switch is listed, all of it, with names."""
     reply = world.json("flows")
@@ -315,6 +324,8 @@ def test_switch_away(world):
     assert reply["flows"] == [] and reply["errors"][0]["target"] == "br0"
     assert "br0" in world.ok("lb", "set", "demo", "--at-event", "400000",
                              "--force", "1=1")
+    target = world.json("targets")["targets"][0]
+    assert not target["connected"] and target["last_error"]
     world.switch.set_controller("tcp:127.0.0.1:6653")
     lab.wait_for("the switch", lambda: world.ctl("flows")[0] == 0)
     lab.wait_for("the epoch", lambda: [

@@ -159,18 +159,25 @@ def test_members(evlbd):
 
 
 def test_targets(evlbd):
-    assert evlbd.json("targets")["targets"] == [
-        {"name": "br0", "datapath_id": "0000000000000001", "connected": False,
-         "ports": ["eth0"]}]
+    target, = evlbd.json("targets")["targets"]
+    rules = target.pop("rules")
+    assert rules > 10
+    assert target == {
+        "name": "br0", "datapath_id": "0000000000000001", "connected": False,
+        "ports": ["eth0"], "peer": "", "tls": False, "state": "",
+        "connected_ms": 0, "last_error": ""}
 
 
 def test_tables_line_up(evlbd):
     """Each cell begins, or ends, where the title of its column does."""
+    evlbd.ok("lb", "add", "beta", "id=54321", "ip=10.0.0.13", "base=1")
     for lines in (evlbd.ok("status").splitlines()[2:],
-                  evlbd.ok("targets").splitlines()):
-        titles = list(re.finditer(r"\S+", lines[0]))
+                  evlbd.ok("targets").splitlines(),
+                  evlbd.ok("members").splitlines(),
+                  evlbd.ok("neighbours").splitlines()):
+        titles = list(re.finditer(r"\S+( \S+)*", lines[0]))
         for line in lines[1:]:
-            cells = list(re.finditer(r"\S+", line))
+            cells = list(re.finditer(r"\S+( \S+)*", line))
             assert len(cells) == len(titles)
             for title, cell in zip(titles, cells):
                 assert (title.start() == cell.start()

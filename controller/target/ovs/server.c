@@ -39,6 +39,7 @@ struct ovs_switch {
     char *name;
     const struct rule_set *rules;  /* What it should hold. */
     struct connection *connection; /* Or NULL. */
+    char *last_error;  /* Why its last connection ended, or NULL. */
     unsigned int life; /* How often it held nothing when it connected. */
 };
 
@@ -58,6 +59,7 @@ struct connection {
     char *peer;
     bool tls;
     struct session *session; /* NULL if only last words are left. */
+    int64_t since;           /* When it was accepted. */
 };
 
 struct ovs_server {
@@ -134,6 +136,8 @@ connection_close__(struct connection *c, const char *reason)
     VLOG_WARN("%s: connection of %s closed: %s", c->peer,
               c->sw ? c->sw->name : "no known switch", reason);
     if (c->sw) {
+        free(c->sw->last_error);
+        c->sw->last_error = mem_strdup(reason);
         c->sw->connection = NULL;
         c->sw = NULL;
     }
@@ -392,6 +396,7 @@ accept__(void *door_, int fd, const char *peer)
     c = mem_zalloc(sizeof *c);
     c->server = server;
     c->peer = mem_strdup(peer);
+    c->since = now_ms__();
     c->tls = door->listener->tls;
     c->bev = (c->tls ? tls_accept(server->base, server->tls, fd)
                      : bufferevent_socket_new(server->base, fd,
@@ -458,6 +463,7 @@ switch_destroy__(struct ovs_switch *sw)
     }
     rule_set_unref(sw->rules);
     free(sw->name);
+    free(sw->last_error);
     ovs_list_remove(&sw->node);
     free(sw);
 }
@@ -619,4 +625,30 @@ ovs_server_set_tls(struct ovs_server *server, struct ssl_ctx_st *tls)
 {
     tls_context_destroy(server->tls);
     server->tls = tls;
+}
+
+/* Calls 'cb' with 'aux' and the status of each switch. */
+void
+ovs_server_for_each_switch(const struct ovs_server *server,
+                           ovs_server_status_cb *cb, void *aux)
+{
+    const struct ovs_switch *sw;
+
+    LIST_FOR_EACH (sw, node, &server->switches) {
+        const struct connection *c = sw->connection;
+        const struct session *session = c ? c->session : NULL;
+
+        cb(aux, &(struct ovs_switch_status){
+                    .name = sw->name,
+                    .datapath_id = sw->datapath_id,
+                    .peer = c ? c->peer : NULL,
+                    .tls = c && c->tls,
+                    .state = session ? session_state_to_string(
+                                 session_get_state(session))
+                                     : "",
+                    .connected_since = c ? c->since : 0,
+                    .n_rules = sw->rules->n,
+                    .last_error = sw->last_error,
+                });
+    }
 }

@@ -40,6 +40,22 @@ void ovs_server_set_rules(struct ovs_server *, uint64_t datapath_id,
                           const char *name, const struct rule_set *);
 bool ovs_server_is_connected(const struct ovs_server *, uint64_t datapath_id);
 void ovs_server_remove(struct ovs_server *, uint64_t datapath_id);
+
+/* How a switch is doing. */
+struct ovs_switch_status {
+    const char *name;
+    uint64_t datapath_id;
+    const char *peer;        /* NULL if it is not connected. */
+    bool tls;                /* Is the connection encrypted? */
+    const char *state;       /* The session's, in words; "" if none. */
+    int64_t connected_since; /* CLOCK_MONOTONIC in ms, if connected. */
+    size_t n_rules;          /* That it should hold. */
+    const char *last_error;  /* Why its last connection ended, or NULL. */
+};
+
+typedef void ovs_server_status_cb(void *aux, const struct ovs_switch_status *);
+void ovs_server_for_each_switch(const struct ovs_server *,
+                                ovs_server_status_cb *, void *aux);
 size_t ovs_server_count_connected(const struct ovs_server *);
 
 /* Reading what stands in a switch: see session-stats.h.  'snapshot' is NULL if
