@@ -433,19 +433,29 @@ grpc_client_session_send(struct grpc_client_session *session,
     return (size_t) n;
 }
 
+static struct grpc_client_call *
+find_expired__(const struct grpc_client_session *session, int64_t now)
+{
+    struct grpc_client_call *call;
+
+    LIST_FOREACH(call, &session->calls, node)
+    {
+        if (now >= call->deadline) {
+            break;
+        }
+    }
+    return call;
+}
+
 /* Does what has to be done by the time 'now'. */
 void
 grpc_client_session_run(struct grpc_client_session *session, int64_t now)
 {
     struct grpc_client_call *call;
-    struct grpc_client_call *next;
 
-    for (call = LIST_FIRST(&session->calls); call; call = next) {
-        next = LIST_NEXT(call, node);
-        if (now >= call->deadline) {
-            call_abort__(call, GRPC_DEADLINE_EXCEEDED,
-                         "no answer within the time allowed");
-        }
+    while ((call = find_expired__(session, now))) {
+        call_abort__(call, GRPC_DEADLINE_EXCEEDED,
+                     "no answer within the time allowed");
     }
 }
 

@@ -324,6 +324,36 @@ grpc_session_send(struct grpc_session *session, const uint8_t **data)
     return (size_t) n;
 }
 
+static int64_t
+min__(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t
+call_wakeup__(const struct grpc_call *call)
+{
+    return (!call->open      ? INT64_MAX
+            : call->finished ? call->reply_deadline
+            : call->whole    ? call->deadline
+                             : min__(call->deadline, call->request_deadline));
+}
+
+/* Returns a call that has something to do by the time 'now', or NULL. */
+static struct grpc_call *
+find_expired__(const struct grpc_session *session, int64_t now)
+{
+    struct grpc_call *call;
+
+    LIST_FOREACH(call, &session->calls, node)
+    {
+        if (now >= call_wakeup__(call)) {
+            break;
+        }
+    }
+    return call;
+}
+
 static void
 run_call__(struct grpc_call *call, int64_t now)
 {
@@ -346,11 +376,9 @@ void
 grpc_session_run(struct grpc_session *session, int64_t now)
 {
     struct grpc_call *call;
-    struct grpc_call *next;
 
     session->now = now;
-    for (call = LIST_FIRST(&session->calls); call; call = next) {
-        next = LIST_NEXT(call, node);
+    while ((call = find_expired__(session, now))) {
         run_call__(call, now);
     }
     if (session->input_ended != INT64_MAX
@@ -365,21 +393,6 @@ grpc_session_run(struct grpc_session *session, int64_t now)
                && now - session->idle_since >= GRPC_IDLE_MS) {
         end__(session, NGHTTP2_NO_ERROR, NULL);
     }
-}
-
-static int64_t
-min__(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t
-call_wakeup__(const struct grpc_call *call)
-{
-    return (!call->open      ? INT64_MAX
-            : call->finished ? call->reply_deadline
-            : call->whole    ? call->deadline
-                             : min__(call->deadline, call->request_deadline));
 }
 
 /* Returns when grpc_session_run() has to be called at the latest. */
