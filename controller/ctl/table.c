@@ -21,6 +21,17 @@ struct table {
     size_t allocated;
 };
 
+/* Names may come from a switch: what would steer a terminal becomes '?'. */
+static void
+tame__(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char) *text < ' ' || *text == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
 /* Adds the cell 'text', which is taken over, to 't'. */
 static void
 add__(struct table *t, char *text)
@@ -28,6 +39,7 @@ add__(struct table *t, char *text)
     size_t column = t->n % t->n_columns;
     int width = (int) strlen(text);
 
+    tame__(text);
     if (t->n == t->allocated) {
         t->cells = mem_grow(t->cells, &t->allocated, sizeof *t->cells);
     }

@@ -135,7 +135,7 @@ write_table(FILE *stream, const void *aux)
     table_add(t, "here");
     table_add(t, "longer");
     table_add(t, "%d", 1234567);
-    table_add(t, "%s", "there");
+    table_add(t, "%s", "the\033[1mre\n");
     table_print(t, stream);
     table_destroy(t);
 }
@@ -147,7 +147,7 @@ test_table(void **state)
     check_output(write_table, NULL,
                  "NAME      COUNT  WHERE\n"
                  "a             5  here\n"
-                 "longer  1234567  there\n");
+                 "longer  1234567  the?[1mre?\n");
 }
 
 int
