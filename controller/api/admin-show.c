@@ -12,6 +12,7 @@
 #include "controller/core/calendar.h"
 #include "controller/core/epoch.h"
 #include "controller/core/instance.h"
+#include "controller/target/ovs/server.h"
 
 static const struct state *
 state__(const struct admin *admin)
@@ -91,6 +92,9 @@ admin_status(void *admin_, struct grpc_call *call,
     reply.pid = (uint32_t) getpid();
     reply.uptime_ms = (uint64_t) (now_ms() - admin->started);
     reply.config_file = engine_get_config(admin->engine)->file;
+    reply.targets = (uint32_t) state->n_bridges;
+    reply.connected = (uint32_t) ovs_server_count_connected(
+        engine_get_server(admin->engine));
     reply.instances = arena_pointers(&arena, state->n_instances);
     for (size_t i = 0; i < state->n_instances; i++) {
         reply.instances[reply.n_instances++] =

@@ -71,9 +71,10 @@ ctl_print_status(const void *reply)
     struct table *t;
 
     printf("evlbd %s, process %" PRIu32 ", up %" PRIu64 ":%02" PRIu64
-           ":%02" PRIu64 ", %s\n\n",
+           ":%02" PRIu64 ", %s\n%" PRIu32 " of %" PRIu32
+           " switches connected\n\n",
            r->version, r->pid, seconds / 3600, seconds / 60 % 60, seconds % 60,
-           r->config_file);
+           r->config_file, r->connected, r->targets);
     t = table_create("INSTANCE >MEMBERS >RECEIVING >EPOCHS >NEWEST >FROM");
     for (size_t i = 0; i < r->n_instances; i++) {
         const Evlb__Admin__V1__InstanceStatus *s = r->instances[i];

@@ -192,6 +192,7 @@ def test_targets(world):
     assert target["connected"] and target["state"] == "ready"
     assert target["peer"].startswith("tcp:127.0.0.1:") and not target["tls"]
     assert "ready" in world.ok("targets")
+    assert "1 of 1 switches connected" in world.ok("status")
 
 
 def test_flows(world):

@@ -113,6 +113,7 @@ def test_status(evlbd):
     status = evlbd.json("status")
     assert status["pid"] == evlbd.popen.pid
     assert status["config_file"] == evlbd.config
+    assert (status["connected"], status["targets"]) == (0, 1)
     assert [i["instance"] for i in status["instances"]] == ["alpha", "beta"]
     alpha = status["instances"][0]
     assert alpha["members"] == alpha["receiving"] == alpha["epochs"] == 2
@@ -171,7 +172,7 @@ def test_targets(evlbd):
 def test_tables_line_up(evlbd):
     """Each cell begins, or ends, where the title of its column does."""
     evlbd.ok("lb", "add", "beta", "id=54321", "ip=10.0.0.13", "base=1")
-    for lines in (evlbd.ok("status").splitlines()[2:],
+    for lines in (evlbd.ok("status").splitlines()[3:],
                   evlbd.ok("targets").splitlines(),
                   evlbd.ok("members").splitlines(),
                   evlbd.ok("neighbours").splitlines()):
