@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "endpoints/intake.h"
+#include "endpoints/owned.h"
 #include "endpoints/receiver.h"
 #include "endpoints/recv-config.h"
 #include "endpoints/recv-log.h"
@@ -18,19 +19,25 @@
 
 /* Longest wait for packets, so that a signal just before it is seen, and so
  * that events are given up in time. */
-#define MAX_WAIT_MS 100
+#define MAX_WAIT_MS 50
 
 /* How long to go on emptying the sockets once the end was asked for. */
 #define MAX_DRAIN NS_PER_S
+
+/* How often to look for new epochs: well within the time between the commit of
+ * one and its first event. */
+#define REFRESH (50 * NS_PER_MS)
 
 struct run {
     struct recv_config config; /* What was asked for. */
     struct receiver *receiver; /* Gets packets. */
     struct intake *intake;     /* Makes events of them. */
+    struct owned *owned;       /* Which events are ours, or NULL. */
     struct recv_log *log;      /* Writes both down. */
     int64_t now;               /* Monotonic ns. */
     int64_t first;             /* When the first packet came. */
     int64_t last;              /* When the latest one did, or the start. */
+    int64_t next_refresh;      /* When to look for new epochs. */
     int64_t next_progress;     /* When to print the next line. */
     uint64_t shown;            /* Packets at the latest line. */
 };
@@ -79,6 +86,17 @@ run_progress(struct run *run)
     }
 }
 
+/* Looks for new epochs if it is time for that. */
+static char *
+run_refresh(struct run *run)
+{
+    if (!run->owned || run->now < run->next_refresh) {
+        return NULL;
+    }
+    run->next_refresh = run->now + REFRESH;
+    return owned_refresh(run->owned);
+}
+
 /* Returns how many packets may still be taken. */
 static size_t
 packets_left(const struct run *run)
@@ -96,6 +114,11 @@ run_once(struct run *run, int timeout_ms, size_t *n)
     char *error;
 
     run->now = clock_mono();
+    *n = 0;
+    error = run_refresh(run);
+    if (error) {
+        return error;
+    }
     error = receiver_poll(run->receiver, timeout_ms, packets_left(run),
                           take_datagram, run, n);
     run->now = clock_mono();
@@ -173,6 +196,11 @@ prepare(struct run *run)
     char *error;
 
     recv_config_to_intake(config, &intake_config);
+    if (config->epochs) {
+        run->owned =
+            owned_create(config->epochs, config->instance, config->member);
+        intake_config.owned = run->owned;
+    }
     run->intake = intake_create(&intake_config, event_closed, run);
     if (!run->intake) {
         return xasprintf("not enough memory for --max-events %" PRIu64,
@@ -224,6 +252,7 @@ main(int argc, char *argv[])
     receiver_destroy(run.receiver);
     log_error = recv_log_destroy(run.log);
     intake_destroy(run.intake);
+    owned_destroy(run.owned);
     if (error || log_error) {
         fprintf(stderr, "evlb-recv: %s\n", error ? error : log_error);
         status = EXIT_FAILURE;

@@ -180,6 +180,18 @@ take_re(struct intake *intake, struct intake_packet *p)
     return false;
 }
 
+/* Returns true if the event of 'p' is known to be another node's.  Without the
+ * LB header, event numbers are taken for ticks. */
+static bool
+is_foreign(const struct intake *intake, const struct intake_packet *p)
+{
+    uint64_t tick = p->has_lb ? p->lb.tick : p->re.event_num;
+    uint16_t selector = p->has_lb ? p->lb.slot_select : tick;
+
+    return (intake->config.owned
+            && !owned_has(intake->config.owned, tick, selector));
+}
+
 /* Returns what becomes of the segment in 'p'. */
 static enum intake_verdict
 take_segment(struct intake *intake, uint16_t port, int64_t now,
@@ -194,9 +206,11 @@ take_segment(struct intake *intake, uint16_t port, int64_t now,
         .length = re->length,
         .data = p->data,
         .size = p->size,
+        .foreign = is_foreign(intake, p),
     };
     uint64_t seed = payload_seed(re->data_id, re->event_num, re->length);
 
+    intake->stats.foreign += s.foreign;
     if (!intake->config.any_payload
         && !payload_check(seed, re->offset, p->data, p->size)) {
         return INTAKE_CORRUPT;

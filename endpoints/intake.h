@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "endpoints/owned.h"
 #include "endpoints/reassembly.h"
 #include "endpoints/wire.h"
 
@@ -57,6 +58,7 @@ struct intake_config {
     bool any_payload;                    /* Event data is not evlb-send's. */
     uint16_t port_base;                  /* First UDP port. */
     unsigned int port_bits;              /* 2**'port_bits' ports. */
+    const struct owned *owned;           /* Own events, borrowed, or NULL. */
 };
 
 /* What is known of a datagram. */
@@ -84,6 +86,7 @@ struct intake_stats {
     uint64_t verdicts[INTAKE_N_VERDICTS]; /* Sum up to 'packets'. */
     uint64_t lb_v2;                       /* Good headers, with 'keep'. */
     uint64_t lb_v3;                       /* Good headers, with 'keep'. */
+    uint64_t foreign;                     /* Of events of other nodes. */
     uint64_t wrong_port;     /* Not where their port selector says. */
     uint64_t complete;       /* Events with good data. */
     uint64_t complete_bytes; /* Bytes in them. */

@@ -12,7 +12,7 @@ evlb-send_SRCS := endpoints/evlb-send.c endpoints/pacer.c endpoints/plan.c \
 
 PROGRAMS += evlb-recv
 evlb-recv_SRCS := endpoints/evlb-recv.c endpoints/intake.c \
-	endpoints/ranges.c endpoints/reassembly.c endpoints/receiver.c \
+	endpoints/owned.c endpoints/ranges.c endpoints/reassembly.c endpoints/receiver.c \
 	endpoints/recv-config.c endpoints/recv-log.c endpoints/recv-report.c \
 	$(endpoints_COMMON)
 
@@ -36,9 +36,14 @@ test-reassembly_LIBS := $(endpoints_WRAP)
 
 UNIT_TESTS += test-intake
 test-intake_SRCS := tests/unit/test-intake.c endpoints/intake.c \
+	endpoints/owned.c endpoints/util.c \
 	endpoints/payload.c endpoints/ranges.c endpoints/reassembly.c \
 	endpoints/wire.c
 test-intake_LIBS := $(endpoints_WRAP)
+
+UNIT_TESTS += test-owned
+test-owned_SRCS := tests/unit/test-owned.c endpoints/owned.c endpoints/util.c \
+	endpoints/wire.c
 
 UNIT_TESTS += test-plan
 test-plan_SRCS := tests/unit/test-plan.c endpoints/pacer.c endpoints/payload.c \
@@ -56,6 +61,7 @@ test-options_SRCS := tests/unit/test-options.c endpoints/address.c \
 
 FUZZERS += fuzz-reassembly
 fuzz-reassembly_SRCS := tests/fuzz/fuzz-reassembly.c endpoints/intake.c \
+	endpoints/owned.c endpoints/util.c \
 	endpoints/payload.c endpoints/ranges.c endpoints/reassembly.c \
 	endpoints/wire.c
 fuzz-reassembly_SEEDS := tests/fuzz/seeds/reassembly

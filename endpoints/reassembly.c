@@ -27,6 +27,8 @@ struct event {
     enum event_state state; /* Decides which of the rest is valid. */
     uint16_t port;          /* UDP port of the first segment. */
     bool port_changed;      /* Did a segment come to another port? */
+    bool foreign;           /* Was a segment for another node? */
+    bool duplicated;        /* Did a segment come twice? */
     uint32_t length;        /* Bytes of the whole event. */
     uint32_t received;      /* Bytes of it that are in 'data'. */
     uint32_t top;           /* End of the highest byte received. */
@@ -198,6 +200,7 @@ event_report(const struct reassembly *r, const struct event *e,
         .data_id = e->data_id,
         .port = e->port,
         .port_changed = e->port_changed,
+        .foreign = e->foreign,
         .length = e->length,
         .received = e->received,
         .segments = e->segments,
@@ -263,7 +266,7 @@ event_open(struct reassembly *r, const struct reassembly_segment *s,
     e->data_id = s->data_id;
     e->state = EVENT_OPEN;
     e->port = s->port;
-    e->port_changed = false;
+    e->port_changed = e->foreign = e->duplicated = false;
     e->length = s->length;
     e->received = e->top = 0;
     e->segments = 0;
@@ -326,22 +329,40 @@ event_take(struct reassembly *r, struct event *e,
     return overlap ? REASSEMBLY_OVERLAP : REASSEMBLY_NEW;
 }
 
+/* Notes what is wrong with 'e' as a whole, by segment 's' of it, of which
+ * became 'result'.  Each event counts once. */
+static void
+event_note(struct reassembly *r, struct event *e,
+           const struct reassembly_segment *s, enum reassembly_result result)
+{
+    bool duplicated =
+        (result == REASSEMBLY_DUPLICATE || result == REASSEMBLY_LATE_COMPLETE);
+
+    if (duplicated && !e->duplicated) {
+        e->duplicated = true;
+        r->stats.duplicated_events++;
+    }
+    if (s->foreign && !e->foreign) {
+        e->foreign = true;
+        r->stats.foreign_events++;
+    }
+}
+
 /* Adds segment 's' to open event 'e' and closes it if that makes it whole. */
 static enum reassembly_result
 event_add(struct reassembly *r, struct event *e,
           const struct reassembly_segment *s, int64_t now)
 {
-    enum reassembly_result result = REASSEMBLY_NEW;
+    enum reassembly_result result;
 
     if (s->port != e->port) {
         e->port_changed = true;
         r->stats.port_changes++;
     }
-    if (s->size) {
-        result = event_take(r, e, s);
-        if (result != REASSEMBLY_NEW && result != REASSEMBLY_OVERLAP) {
-            return result;
-        }
+    result = s->size ? event_take(r, e, s) : REASSEMBLY_NEW;
+    event_note(r, e, s, result);
+    if (result != REASSEMBLY_NEW && result != REASSEMBLY_OVERLAP) {
+        return result;
     }
     e->segments++;
     if (e->received == e->length) {
@@ -383,8 +404,10 @@ reassembly_add(struct reassembly *r, const struct reassembly_segment *s,
 
     e = event_find(r, s);
     if (e && e->state != EVENT_OPEN) {
-        return (e->state == EVENT_COMPLETE ? REASSEMBLY_LATE_COMPLETE
-                                           : REASSEMBLY_LATE_INCOMPLETE);
+        result = (e->state == EVENT_COMPLETE ? REASSEMBLY_LATE_COMPLETE
+                                             : REASSEMBLY_LATE_INCOMPLETE);
+        event_note(r, e, s, result);
+        return result;
     } else if (e && e->length != s->length) {
         return REASSEMBLY_LENGTH_CHANGED;
     }

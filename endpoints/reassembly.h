@@ -55,6 +55,7 @@ struct reassembly_segment {
     uint32_t length;    /* Bytes of the whole event. */
     const void *data;   /* The segment, borrowed. */
     size_t size;        /* Bytes at 'data'. */
+    bool foreign;       /* Is it another node's? */
 };
 
 /* What became of a segment, and the word for it. */
@@ -101,6 +102,7 @@ struct reassembly_event {
     uint16_t data_id;                /* Data source. */
     uint16_t port;                   /* UDP port of the first segment. */
     bool port_changed;               /* Did a segment come to another port? */
+    bool foreign;                    /* Is it another node's? */
     uint32_t length;                 /* Bytes of the whole event. */
     uint32_t received;               /* Different bytes received. */
     uint64_t segments;               /* Segments taken. */
@@ -114,11 +116,13 @@ struct reassembly_event {
 typedef void reassembly_close_cb(const struct reassembly_event *, void *aux);
 
 struct reassembly_stats {
-    uint32_t open;         /* Events open now. */
-    uint32_t closed;       /* Closed events remembered now. */
-    uint64_t memory;       /* Bytes of data of the open events. */
-    uint64_t reordered;    /* Segments behind a later one's bytes. */
-    uint64_t port_changes; /* Segments on a port other than the first's. */
+    uint32_t open;           /* Events open now. */
+    uint32_t closed;         /* Closed events remembered now. */
+    uint64_t memory;         /* Bytes of data of the open events. */
+    uint64_t reordered;      /* Segments behind a later one's bytes. */
+    uint64_t port_changes;   /* Segments on a port other than the first's. */
+    uint64_t foreign_events; /* With a segment for another node. */
+    uint64_t duplicated_events; /* With a segment that came twice. */
 };
 
 const char *reassembly_result_to_string(enum reassembly_result);

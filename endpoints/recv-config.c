@@ -60,6 +60,13 @@ static const struct option_row rows[] = {
       "Check event data to be evlb-send's, or not (evlb)",
       parse_payload, TO(any_payload), 0, 0 },
 
+    { "epochs", "FILE", "evlbd's log of epochs: tell events of other nodes",
+      options_string, TO(epochs), 0, 0 },
+    { "instance", "NAME", "The node's instance, with --epochs",
+      options_string, TO(instance), 0, 0 },
+    { "member", "N", "The node's id as a member, with --epochs",
+      options_number, TO(member), 0, UINT16_MAX - 1 },
+
     { "max-events", "N", "Events open at once (4096)",
       options_number, TO(max_open), 1, 1 << 20 },
     { "max-event-size", "BYTES", "Largest event (67108864)",
@@ -102,6 +109,7 @@ static const struct recv_config defaults = {
     .n_ports = 1,
     .rcvbuf = 8 * MIB,
     .batch = 64,
+    .member = UINT64_MAX,
     .max_open = 4096,
     .max_event = 64 * MIB,
     .max_memory = 1024 * MIB,
@@ -121,6 +129,10 @@ check_config(const struct recv_config *config)
         return xasprintf("--ports: %d ports from %d on do not fit below "
                          "65536",
                          (int) config->n_ports, (int) config->port);
+    } else if (!config->epochs
+               != (!config->instance || config->member == UINT64_MAX)) {
+        return xasprintf("--epochs: it needs --instance and --member, and "
+                         "they need it");
     } else if (config->max_event > config->max_memory) {
         return xasprintf("--max-memory: it must not be less than "
                          "--max-event-size");

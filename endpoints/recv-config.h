@@ -22,6 +22,10 @@ struct recv_config {
     bool keep;        /* LB headers are still there. */
     bool any_payload; /* Event data is not evlb-send's. */
 
+    const char *epochs;   /* evlbd's log of epochs, or NULL. */
+    const char *instance; /* The node's instance in it. */
+    uint64_t member;      /* The node's number in it. */
+
     uint64_t max_open;   /* Limits: see struct reassembly_config. */
     uint64_t max_event;  /* Bytes. */
     uint64_t max_memory; /* Bytes. */

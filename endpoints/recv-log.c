@@ -19,7 +19,7 @@
     "entropy\tdata_id\tevent_num\toffset\tsize\tlength\tcrc32c\tstatus\n"
 #define EVENT_COLUMNS                                                  \
     "time_ns\topened_ns\tport\tdata_id\tevent_num\tlength\treceived\t" \
-    "segments\tport_changed\tstatus\n"
+    "segments\tport_changed\tforeign\tstatus\n"
 
 struct recv_log {
     FILE *packets;            /* Or NULL. */
@@ -142,10 +142,10 @@ recv_log_event(struct recv_log *log, const struct reassembly_event *e)
     if (log->events) {
         fprintf(log->events,
                 "%" PRId64 "\t%" PRId64 "\t%u\t%u\t%" PRIu64 "\t"
-                "%" PRIu32 "\t%" PRIu32 "\t%" PRIu64 "\t%d\t%s\n",
+                "%" PRIu32 "\t%" PRIu32 "\t%" PRIu64 "\t%d\t%d\t%s\n",
                 e->closed + log->mono_to_real, e->opened + log->mono_to_real,
                 e->port, e->data_id, e->event_num, e->length, e->received,
-                e->segments, e->port_changed,
+                e->segments, e->port_changed, e->foreign,
                 reassembly_closing_to_string(e->closing));
     }
 }

@@ -18,11 +18,14 @@ json_verdicts(struct json *j, const struct intake_stats *stats)
 }
 
 static void
-json_events(struct json *j, const struct intake_stats *stats)
+json_events(struct json *j, const struct intake_stats *stats,
+            const struct reassembly_stats *reassembly)
 {
     json_open_object(j, "events");
     json_number(j, "complete", stats->complete);
     json_number(j, "complete_bytes", stats->complete_bytes);
+    json_number(j, "duplicated", reassembly->duplicated_events);
+    json_number(j, "foreign", reassembly->foreign_events);
     json_number(j, "corrupt", stats->corrupt_events);
     json_number(j, "expired", stats->expired);
     json_number(j, "evicted", stats->evicted);
@@ -90,8 +93,9 @@ recv_report_json(const struct recv_report *report)
     json_number(&j, "lb_v2", stats->lb_v2);
     json_number(&j, "lb_v3", stats->lb_v3);
     json_number(&j, "wrong_port", stats->wrong_port);
+    json_number(&j, "foreign", stats->foreign);
     json_verdicts(&j, stats);
-    json_events(&j, stats);
+    json_events(&j, stats, reassembly);
     json_ports(&j, report);
     json_sources(&j, report);
     json_close_object(&j);
@@ -106,9 +110,11 @@ recv_report_text(const struct recv_report *report)
         intake_reassembly_stats(report->intake);
 
     printf("events     %" PRIu64 " complete, %" PRIu64 " corrupt, %" PRIu64
-           " expired, %" PRIu64 " evicted, %" PRIu64 " unfinished\n",
+           " expired, %" PRIu64 " evicted, %" PRIu64 " unfinished; "
+           "%" PRIu64 " duplicated, %" PRIu64 " foreign\n",
            stats->complete, stats->corrupt_events, stats->expired,
-           stats->evicted, stats->unfinished);
+           stats->evicted, stats->unfinished, reassembly->duplicated_events,
+           reassembly->foreign_events);
     printf("data       %" PRIu64 " bytes complete, %" PRIu64 " missing\n",
            stats->complete_bytes, stats->missing_bytes);
     printf("packets    %" PRIu64 ", %" PRIu64 " bytes, in %.3f s; %" PRIu64

@@ -205,7 +205,7 @@ class Audit:
             self.check_receiver(int(member), files, totals)
         return {name: totals[name] for name in
                 ("packets", "complete", "incomplete", "corrupt", "duplicate",
-                 "kernel_drops", "reordered", "port_changes")}
+                 "foreign", "kernel_drops", "reordered", "port_changes")}
 
     def check_receiver(self, member, files, totals):
         """Compares the report and the log of one receiver."""
@@ -219,12 +219,13 @@ class Audit:
             "corrupt": verdicts["corrupt"] + events["corrupt"],
             "duplicate": (verdicts["duplicate"] + verdicts["late_complete"]
                           + verdicts["late_incomplete"]),
+            "foreign": events["foreign"],
             "kernel_drops": report["kernel_drops"],
             "port_changes": report["port_changes"]}
         totals.update(numbers)
         totals["reordered"] += report["reordered"]
-        for field in ("incomplete", "corrupt", "duplicate", "kernel_drops",
-                      "port_changes"):
+        for field in ("incomplete", "corrupt", "duplicate", "foreign",
+                      "kernel_drops", "port_changes"):
             self.expect(who, field, numbers[field], 0)
         self.expect(who, "packets that are not ok",
                     report["packets"] - verdicts["ok"], 0)

@@ -143,6 +143,8 @@ class Experiment:
                 str(1 << bits[i]), "--ready-file", self.path("ready-" + name),
                 "--log", self.path("received-%s.tsv" % name), "--event-log",
                 self.path("events-%s.tsv" % name), "--timeout", "3",
+                "--epochs", self.controller.epoch_log, "--instance", INSTANCE,
+                "--member", str(i),
                 "--quiet", "--json"], self.out)
         for i, receiver in self.receivers.items():
             def ready(i=i, receiver=receiver):

@@ -147,7 +147,8 @@ class Run:
                                    "duplicate": 0, "late_complete": 0,
                                    "late_incomplete": 0},
                       "events": {"complete": len(log) // 2, "corrupt": 0,
-                                 "expired": 0, "evicted": 0, "unfinished": 0}}
+                                 "expired": 0, "evicted": 0, "unfinished": 0,
+                                 "foreign": 0}}
             for path, value in self.received[member].items():
                 group, _, field = path.rpartition(".")
                 (report[group] if group else report)[field] = value
@@ -294,6 +295,7 @@ def test_sender_sent_more(run, tmp_path):
     ("verdicts.corrupt", "cn2: corrupt is 1"),
     ("verdicts.duplicate", "cn2: duplicate is 1"),
     ("events.expired", "cn2: incomplete is 1"),
+    ("events.foreign", "cn2: foreign is 1"),
     ("kernel_drops", "cn2: kernel_drops is 1"),
     ("port_changes", "cn2: port_changes is 1"),
 ])

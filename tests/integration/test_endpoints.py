@@ -622,6 +622,76 @@ def test_receiver_foreign_payload(receiver):
     assert got["events"]["complete"] == 2
 
 
+def epoch(first, slots, instance="demo"):
+    """A line of evlbd's log of epochs."""
+    return json.dumps({"time": 1.5, "switch": "br0", "instance": instance,
+                       "instance_id": 0, "epoch": 1, "from": first,
+                       "bits": 2, "xor": 0, "slots": slots}) + "\n"
+
+
+def test_receiver_foreign_events(receiver, tmp_path):
+    """Events of another node are told by the log of epochs, which may be
+    written while packets come."""
+    log = tmp_path / "epochs.json"
+    recv = receiver("127.0.0.1", "--epochs", log, "--instance", "demo",
+                    "--member", 7)
+    recv.inject(segment(5, 1, 10, 0, 10))       # No epoch is known.
+    time.sleep(0.3)
+    log.write_text(epoch(0, [1, 1, 1, 1], "other")
+                   + epoch(100, [7, 8, 7, 7]))
+    time.sleep(0.3)
+    recv.inject(segment(5, 100, 10, 0, 10), segment(5, 101, 20, 0, 10),
+                segment(5, 101, 20, 10, 10), segment(6, 102, 10, 0, 10))
+    time.sleep(0.3)
+    with open(log, "a", encoding="ascii") as out:
+        out.write(epoch(200, [8, 8, 8, 8]))
+    time.sleep(0.3)
+    recv.inject(segment(5, 200, 10, 0, 10), segment(5, 199, 10, 0, 10))
+    got = recv.report()
+    assert got["foreign"] == 3
+    assert got["events"]["foreign"] == 2
+    assert nonzero(got) == {"ok": 7}
+    assert {row["event_num"] for row in recv.events()
+            if row["foreign"] == "1"} == {"101", "200"}
+
+
+def test_receiver_foreign_by_header(receiver, tmp_path):
+    """With the header there, its tick and slot decide, not the number."""
+    log = tmp_path / "epochs.json"
+    log.write_text(epoch(0, [7, 8, 7, 7]))
+    recv = receiver("127.0.0.1", "--keep", "--epochs", log, "--instance",
+                    "demo", "--member", 7)
+    recv.inject(lb_header(3, 4, slot=1) + segment(5, 2, 10, 0, 10),
+                lb_header(3, 1, slot=4) + segment(5, 1, 10, 0, 10),
+                lb_header(2, 5, slot=0) + segment(5, 0, 10, 0, 10))
+    got = recv.report()
+    assert [row["event_num"] for row in recv.events()
+            if row["foreign"] == "1"] == ["2", "0"]
+    assert got["events"]["foreign"] == got["foreign"] == 2
+
+
+def test_receiver_bad_epochs(tmp_path):
+    log = tmp_path / "epochs.json"
+    log.write_text(epoch(0, [7, 8, 7, 7]) + epoch(9, [1]))
+    result = subprocess.run(
+        [RECV, "--listen", "127.0.0.1", "--port",
+         str(free_ports("127.0.0.1", 1)), "--epochs", log, "--instance",
+         "demo", "--member", "7", "--quiet"], check=False,
+        capture_output=True, text=True, timeout=TIMEOUT)
+    assert result.returncode == 1
+    assert f"{log}:2: this is no epoch" in result.stderr
+
+
+def test_receiver_duplicated_events(receiver):
+    """Each event of which something came twice counts once."""
+    recv = receiver("127.0.0.1")
+    whole, half = segment(5, 1, 10, 0, 10), segment(5, 2, 20, 0, 10)
+    recv.inject(whole, whole, whole, half, half, segment(5, 3, 10, 0, 10))
+    got = recv.report()
+    assert nonzero(got) == {"ok": 3, "late_complete": 2, "duplicate": 1}
+    assert got["events"]["duplicated"] == 2
+
+
 def test_receiver_port_change(receiver):
     """Segments of an event that go to different ports are noticed."""
     recv = receiver("127.0.0.1", n_ports=2)
@@ -660,6 +730,10 @@ def test_sender_refuses(args, words):
     (["--listen", "::1"], "--port: it is needed"),
     (["--listen", "::1", "--port", "9", "--ports", "3"],
      "--ports: '3' is not a power of two"),
+    (["--listen", "::1", "--port", "9", "--epochs", "f", "--member", "1"],
+     "--epochs: it needs --instance and --member"),
+    (["--listen", "::1", "--port", "9", "--member", "1", "--instance", "a"],
+     "--epochs: it needs"),
     (["--listen", "::1", "--port", "65535", "--ports", "2"],
      "do not fit below 65536"),
 ])
