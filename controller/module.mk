@@ -244,7 +244,7 @@ test-grpc-client_PKGS := $(grpc_PKGS)
 
 UNIT_TESTS += test-output
 test-output_SRCS := tests/unit/test-output.c controller/core/mem.c \
-	controller/ctl/table.c lib/json.c lib/pb-json.c
+	controller/ctl/table.c lib/arena.c lib/json.c lib/pb-json.c
 test-output_PROTOS := controller/api/admin.proto
 test-output_PKGS := libprotobuf-c
 

@@ -49,6 +49,24 @@ arena_pointers(struct arena *arena, size_t n)
     return arena_alloc(arena, n * sizeof(void *));
 }
 
+/* Appends 'element' to the '*n' pointers in 'array', which is NULL at first.
+ * Returns where the array is now. */
+void **
+arena_append(struct arena *arena, void **array, size_t *n, void *element)
+{
+    /* There is room for the next power of 2. */
+    if (!(*n & (*n - 1))) {
+        void **longer = arena_pointers(arena, *n ? *n * 2 : 1);
+
+        for (size_t i = 0; i < *n; i++) {
+            longer[i] = array[i];
+        }
+        array = longer;
+    }
+    array[(*n)++] = element;
+    return array;
+}
+
 /* Returns a copy of 's'. */
 char *
 arena_strdup(struct arena *arena, const char *s)

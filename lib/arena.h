@@ -18,9 +18,10 @@ struct arena {
 void arena_init(struct arena *);
 void arena_destroy(struct arena *);
 
-/* Zeroed memory, room for 'n' pointers, strings. */
+/* Zeroed memory, room for 'n' pointers, a growing array of them, strings. */
 void *arena_alloc(struct arena *, size_t size);
 void *arena_pointers(struct arena *, size_t n);
+void **arena_append(struct arena *, void **array, size_t *n, void *element);
 char *arena_strdup(struct arena *, const char *);
 char *arena_printf(struct arena *, const char *format, ...)
     __attribute__((__format__(printf, 2, 3)));

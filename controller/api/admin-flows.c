@@ -28,6 +28,13 @@ is_wanted__(const struct flows *f, const struct description *d)
 }
 
 static void
+add_row__(struct flows *f, Evlb__Admin__V1__Flow *row)
+{
+    f->reply.flows = (Evlb__Admin__V1__Flow **) arena_append(
+        &f->arena, (void **) f->reply.flows, &f->reply.n_flows, row);
+}
+
+static void
 add_flow__(struct flows *f, const struct snapshot_flow *flow)
 {
     Evlb__Admin__V1__Flow *m;
@@ -39,7 +46,7 @@ add_flow__(struct flows *f, const struct snapshot_flow *flow)
         m->cookie = flow->cookie;
         m->match = arena_strdup(&f->arena, flow->match);
         m->actions = arena_strdup(&f->arena, flow->actions);
-        f->reply.flows[f->reply.n_flows++] = m;
+        add_row__(f, m);
     }
 }
 
@@ -69,29 +76,12 @@ add_group__(struct flows *f, const struct snapshot_group *group)
             m->match = arena_strdup(&f->arena, "");
             m->actions = arena_strdup(&f->arena, group->method);
             count_buckets__(group, d->member, m);
-            f->reply.flows[f->reply.n_flows++] = m;
+            add_row__(f, m);
         }
     }
 }
 
-static size_t
-count_rows__(const struct gather *g)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < g->n; i++) {
-        const struct snapshot *s = g->targets[i].snapshot;
-
-        n += s ? s->n_flows : 0;
-        for (size_t j = 0; s && j < s->n_groups; j++) {
-            n += s->groups[j].words.n;
-        }
-    }
-    return n;
-}
-
-/* Adds what 'snapshot' says: groups behind the flows of the table that their
- * epochs stand in would need sorting, so they come last, as they are. */
+/* Adds what 'snapshot' says, groups last. */
 static void
 add_snapshot__(struct flows *f, const struct snapshot *snapshot)
 {
@@ -113,7 +103,6 @@ finish__(struct gather *g)
     };
 
     arena_init(&f.arena);
-    f.reply.flows = arena_pointers(&f.arena, count_rows__(g));
     for (size_t i = 0; i < g->n; i++) {
         f.target = &g->targets[i];
         if (f.target->snapshot) {

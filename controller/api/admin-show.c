@@ -256,22 +256,19 @@ admin_epochs(void *admin, struct grpc_call *call,
     Evlb__Admin__V1__EpochsReply reply = EVLB__ADMIN__V1__EPOCHS_REPLY__INIT;
     const struct state *state = state__(admin);
     struct arena arena;
-    size_t begin, end;
-    size_t n = 0;
+    size_t i, end;
 
-    if (!admin_select(state, call, request->instance, &begin, &end)) {
+    if (!admin_select(state, call, request->instance, &i, &end)) {
         return;
     }
-    for (size_t i = begin; i < end; i++) {
-        n += state->instances[i].epochs.n;
-    }
     arena_init(&arena);
-    reply.epochs = arena_pointers(&arena, n);
-    for (size_t i = begin; i < end; i++) {
+    for (; i < end; i++) {
         const struct instance *in = &state->instances[i];
 
         for (size_t j = 0; j < in->epochs.n; j++) {
-            reply.epochs[reply.n_epochs++] = make_epoch__(&arena, in, j);
+            reply.epochs = (Evlb__Admin__V1__Epoch **) arena_append(
+                &arena, (void **) reply.epochs, &reply.n_epochs,
+                make_epoch__(&arena, in, j));
         }
     }
     grpc_call_reply(call, &reply.base);
@@ -334,23 +331,19 @@ admin_members(void *admin, struct grpc_call *call,
     Evlb__Admin__V1__MembersReply reply = EVLB__ADMIN__V1__MEMBERS_REPLY__INIT;
     const struct state *state = state__(admin);
     struct arena arena;
-    size_t begin, end;
-    size_t n = 0;
+    size_t i, end;
 
-    if (!admin_select(state, call, request->instance, &begin, &end)) {
+    if (!admin_select(state, call, request->instance, &i, &end)) {
         return;
     }
-    for (size_t i = begin; i < end; i++) {
-        n += state->instances[i].n_members;
-    }
     arena_init(&arena);
-    reply.members = arena_pointers(&arena, n);
-    for (size_t i = begin; i < end; i++) {
+    for (; i < end; i++) {
         const struct instance *in = &state->instances[i];
 
         for (size_t j = 0; j < in->n_members; j++) {
-            reply.members[reply.n_members++] =
-                make_member__(&arena, in, &in->members[j]);
+            reply.members = (Evlb__Admin__V1__Member **) arena_append(
+                &arena, (void **) reply.members, &reply.n_members,
+                make_member__(&arena, in, &in->members[j]));
         }
     }
     grpc_call_reply(call, &reply.base);

@@ -8,6 +8,7 @@
 
 #include "controller/api/admin.pb-c.h"
 #include "controller/ctl/table.h"
+#include "lib/arena.h"
 #include "lib/json.h"
 #include "tests/unit/unit.h"
 
@@ -150,14 +151,37 @@ test_table(void **state)
                  "longer  1234567  the?[1mre?\n");
 }
 
+static void
+test_arena(void **state)
+{
+    struct arena arena;
+    void **array = NULL;
+    size_t n = 0;
+    int elements[100];
+
+    (void) state;
+    arena_init(&arena);
+    for (int i = 0; i < 100; i++) {
+        array = arena_append(&arena, array, &n, &elements[i]);
+    }
+    assert_int_equal(n, 100);
+    for (int i = 0; i < 100; i++) {
+        assert_ptr_equal(array[i], &elements[i]);
+    }
+    assert_string_equal(arena_printf(&arena, "%d%s", 5, "x"), "5x");
+    assert_string_equal(arena_strdup(&arena, "copy"), "copy");
+    assert_int_equal(*(char *) arena_alloc(&arena, 1), 0);
+    arena_destroy(&arena);
+    arena_destroy(&arena);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_message),
-        cmocka_unit_test(test_absent),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_message), cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_arena),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
