@@ -445,7 +445,7 @@ const struct counter **
 counters_get(const struct counters *c, size_t *n)
 {
     const struct counter **all =
-        mem_alloc(hmap_count(&c->nodes) * sizeof *all);
+        mem_alloc(hmap_count(&c->nodes) * sizeof(void *));
     struct node *node;
 
     *n = 0;
@@ -453,7 +453,7 @@ counters_get(const struct counters *c, size_t *n)
         all[(*n)++] = &node->counter;
     }
     if (*n) {
-        qsort(all, *n, sizeof *all, compare_pointers__);
+        qsort(all, *n, sizeof(void *), compare_pointers__);
     }
     return all;
 }

@@ -44,7 +44,7 @@ run__(char *const argv[], char **text)
     posix_spawn_file_actions_t actions;
     int status = -1;
     int fds[2];
-    pid_t pid;
+    pid_t pid, retval;
 
     *text = NULL;
     if (pipe(fds)) {
@@ -59,9 +59,9 @@ run__(char *const argv[], char **text)
     close(fds[1]);
     if (!errno) {
         *text = read_all__(fds[0]);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-            continue;
-        }
+        do {
+            retval = waitpid(pid, &status, 0);
+        } while (retval < 0 && errno == EINTR);
         status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
     close(fds[0]);

@@ -251,25 +251,24 @@ test_owners(void **state)
 {
     static const struct {
         enum rule_kind kind;
-        uint8_t verdict;
-        uint16_t owner, detail;
+        int verdict, owner, detail;
         enum counter_scope scope;
         int iface, instance, member;
+        int dropped;
         const char *name;
-        bool dropped;
     } cases[] = {
-        { RULE_MEMBER, VERDICT_MBR_TX, 4, 9, COUNTER_MEMBER, -1, 4, 9,
-          "mbr_tx", false },
-        { RULE_MEMBER, VERDICT_NO_PORT, 4, 9, COUNTER_MEMBER, -1, 4, 9,
-          "no_port", true },
+        { RULE_MEMBER, VERDICT_MBR_TX, 4, 9, COUNTER_MEMBER, -1, 4, 9, false,
+          "mbr_tx" },
+        { RULE_MEMBER, VERDICT_NO_PORT, 4, 9, COUNTER_MEMBER, -1, 4, 9, true,
+          "no_port" },
         { RULE_INSTANCE, VERDICT_HEADER + 5, 4, 0, COUNTER_INSTANCE, -1, 4, -1,
-          "bad_magic", true },
-        { RULE_EPOCH, VERDICT_LATE, 4, 2, COUNTER_INSTANCE, -1, 4, -1, "late",
-          false },
+          true, "bad_magic" },
+        { RULE_EPOCH, VERDICT_LATE, 4, 2, COUNTER_INSTANCE, -1, 4, -1, false,
+          "late" },
         { RULE_PIPELINE, VERDICT_L2_DROP, 0xf002, 0, COUNTER_INTERFACE, 2, -1,
-          -1, "l2_dst_drop", true },
+          -1, true, "l2_dst_drop" },
         { RULE_PIPELINE, VERDICT_NOTIP, 0xffff, 0, COUNTER_ALL, -1, -1, -1,
-          "notip", true },
+          true, "notip" },
     };
     const struct counter **all;
     size_t n;
@@ -279,8 +278,8 @@ test_owners(void **state)
         struct fixture f;
 
         setup(&f);
-        set_cookie(&f, cases[i].kind, cases[i].verdict, cases[i].owner,
-                   cases[i].detail);
+        set_cookie(&f, cases[i].kind, (uint8_t) cases[i].verdict,
+                   (uint16_t) cases[i].owner, (uint16_t) cases[i].detail);
         read_flow(&f, 3);
         all = counters_get(f.counters, &n);
         assert_int_equal(n, 1);

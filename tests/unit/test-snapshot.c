@@ -4,6 +4,8 @@
 
 #include "controller/target/ovs/snapshot.h"
 
+#include <inttypes.h>
+
 #include <config.h>
 #include <flow.h>
 #include <openvswitch/ofp-port.h>
@@ -16,6 +18,7 @@
 #include "controller/target/ovs/session-stats.h"
 #include "controller/target/ovs/session.h"
 #include "tests/unit/fake-switch.h"
+#include "tests/unit/random-state.h"
 #include "tests/unit/unit.h"
 
 #define EPOCH_COOKIE UINT64_C(0x4c42200000070002)
@@ -345,6 +348,106 @@ test_meters_and_ports(void **state)
     teardown(&f);
 }
 
+/* Adds to 'lines' what 'd' says. */
+static void
+add_line(char ***lines, size_t *n, const struct description *d)
+{
+    *lines = realloc(*lines, (*n + 1) * sizeof(void *));
+    assert_non_null(*lines);
+    (*lines)[(*n)++] = mem_printf(
+        "%s %s %s %d/%d instance=%d iface=%d vlan=%d in=%d epoch=%d "
+        "ticks=%d:%" PRIx64 "..%" PRIx64 " slots=%s(%d) %s %s %s udp=%d..%d "
+        "member=%d base=%d ports=%d keep=%d egress=%s group=%x",
+        d->stage, d->kind, d->verdict, d->table, d->priority, d->instance,
+        d->iface, d->vlan, d->in_port, d->epoch, d->tick_bits, d->first_tick,
+        d->last_tick, d->slots ? d->slots : "", d->n_slots, d->eth_dst,
+        d->address, d->source, d->first_port, d->last_port, d->member,
+        d->member_base, d->member_ports, d->keep, d->egress, d->group);
+}
+
+static int
+compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* Frees lines 'a', which must be the 'n' of 'b'. */
+static void
+assert_same_lines(char **a, char **b, size_t n)
+{
+    qsort(a, n, sizeof(void *), compare_lines);
+    qsort(b, n, sizeof(void *), compare_lines);
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(a[i], b[i]);
+        free(a[i]);
+        free(b[i]);
+    }
+    free(a);
+    free(b);
+}
+
+/* Checks that flows, or groups, are told of by 'all', which describes rules,
+ * as by the snapshot. */
+static void
+check_words(const struct fixture *f, const struct descriptions *all,
+            bool groups)
+{
+    const struct snapshot *s = f->snapshot;
+    char **wanted = NULL, **read = NULL;
+    size_t n_wanted = 0, n_read = 0;
+
+    for (size_t i = 0; i < all->n; i++) {
+        if ((all->rows[i].table < 0) == groups) {
+            add_line(&wanted, &n_wanted, &all->rows[i]);
+        }
+    }
+    for (size_t i = 0; !groups && i < s->n_flows; i++) {
+        add_line(&read, &n_read, &s->flows[i].words);
+    }
+    for (size_t i = 0; groups && i < s->n_groups; i++) {
+        for (size_t j = 0; j < s->groups[i].words.n; j++) {
+            add_line(&read, &n_read, &s->groups[i].words.rows[j]);
+        }
+    }
+    assert_int_equal(n_wanted, n_read);
+    assert_true(n_read > 0);
+    assert_same_lines(wanted, read, n_read);
+}
+
+/* A rule and what the switch tells of it are described by the same words. */
+static void
+test_words(void **state)
+{
+    uint64_t seed = 5;
+
+    (void) state;
+    for (int round = 0; round < 10; round++) {
+        struct descriptions all;
+        struct fixture f;
+
+        setup(&f);
+        rule_set_unref(f.rules);
+        f.rules = random_rule_set(&seed, true);
+        fake_switch_hello(&f.sw, 1u << OFP15_VERSION);
+        talk(&f);
+
+        descriptions_init(&all);
+        for (size_t i = 0; i < f.rules->n; i++) {
+            describe_rule(&f.rules->rules[i], &all);
+        }
+        ask(&f, SNAPSHOT_FLOWS);
+        talk(&f);
+        check_words(&f, &all, false);
+
+        /* Without flows, groups know no addresses, as rules of groups. */
+        ask(&f, SNAPSHOT_GROUPS);
+        talk(&f);
+        check_words(&f, &all, true);
+        descriptions_destroy(&all);
+        teardown(&f);
+    }
+}
+
 /* Those who ask while a read runs share the one behind it. */
 static void
 test_sharing(void **state)
@@ -592,6 +695,7 @@ main(void)
         cmocka_unit_test(test_flows),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_meters_and_ports),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_sharing),
         cmocka_unit_test(test_early),
         cmocka_unit_test(test_beside_a_change),

@@ -104,7 +104,7 @@ static void
 collect_members__(const struct snapshot *s, int instance,
                   const struct description **members)
 {
-    memset(members, 0, (UINT16_MAX + 1) * sizeof *members);
+    memset(members, 0, (UINT16_MAX + 1) * sizeof(void *));
     for (size_t i = 0; i < s->n_flows; i++) {
         const struct description *d = &s->flows[i].words;
 
@@ -120,7 +120,7 @@ void
 snapshot_finish(struct snapshot *s)
 {
     const struct description **members =
-        mem_alloc((UINT16_MAX + 1) * sizeof *members);
+        mem_alloc((UINT16_MAX + 1) * sizeof(void *));
     int instance = -1;
 
     /* The groups of an instance follow one another, their ids being sorted. */
