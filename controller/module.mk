@@ -65,7 +65,7 @@ evlbd_PROTOS := controller/api/admin.proto
 evlbd_PKGS := $(grpc_PKGS) libconfig libsystemd $(tls_PKGS)
 evlbd_OVS := yes
 evlbd_DIR := sbin
-MANS += man/evlbd.8
+MANS += man/evlbd.8 build/man/evlb.conf.5
 
 PROGRAMS += evlbctl
 evlbctl_SRCS := controller/ctl/evlbctl.c controller/ctl/arguments.c \

@@ -36,6 +36,10 @@ build/completion/evlbctl: build/bin/evlbctl
 	@mkdir -p $(@D)
 	@$< completion bash >$@
 
+build/man/evlb.conf.5: docs/configuration.md man/from-markdown
+	@mkdir -p $(@D)
+	@man/from-markdown evlb.conf 5 'configuration of evlbd' $< >$@
+
 .PHONY: install
 install: programs $(UNITS) $(MANS) $(COMPLETIONS)
 	$(call install_files,755,$(bindir),$(addprefix build/bin/,$(bin_programs)))
