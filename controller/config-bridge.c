@@ -54,12 +54,18 @@ parse_bridge__(struct reader *r, const config_setting_t *group,
                struct state *state)
 {
     static const char *const names[] = { "name", "datapath_id", "ports",
+                                         "calendar", NULL };
+    static const char *const modes[] = { [CALENDAR_AUTO] = "auto",
+                                         [CALENDAR_GROUP] = "group",
+                                         [CALENDAR_FLOWS] = "flows",
                                          NULL };
     struct bridge *bridge = &state->bridges[state->n_bridges++];
 
     reader_check_names(r, group, names);
     bridge->name = parse_name(r, group);
     bridge->datapath_id = parse_datapath_id__(r, group);
+    bridge->calendar = (enum calendar_mode) reader_find_choice(
+        r, group, "calendar", modes, CALENDAR_AUTO);
     bridge->line = reader_line(group);
     parse_bridge_ports__(r, reader_find_list(r, group, "ports"), bridge);
 

@@ -122,6 +122,8 @@ engine_apply(struct engine *engine)
         b->version = engine->version;
         ovs_server_set_rules(engine->server, bridge->datapath_id, bridge->name,
                              b->rules);
+        ovs_server_set_calendar_mode(engine->server, bridge->datapath_id,
+                                     bridge->calendar);
     }
 }
 

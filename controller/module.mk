@@ -25,6 +25,7 @@ ovs_SRCS := controller/tls.c controller/target/ovs/address.c controller/target/o
 	controller/target/ovs/session-handshake.c \
 	controller/target/ovs/session-packet.c \
 	controller/target/ovs/session-stats.c \
+	controller/target/ovs/session-trial.c \
 	controller/target/ovs/snapshot.c \
 	controller/target/ovs/snapshot-decode.c
 config_SRCS := controller/config.c controller/config-admin.c \
@@ -260,3 +261,8 @@ CHECK_SUITES += tls
 tls_CMD := $(PYTEST) tests/integration/test_tls.py
 tls_FORMAT := pytest
 tls_DEPS := all
+
+CHECK_SUITES += versions
+versions_CMD := $(PYTEST) tests/integration/test_versions.py
+versions_FORMAT := pytest
+versions_DEPS := all ovs-stock

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calendar groups: which member holds a slot. */
+/* Calendars: which member holds a slot.  A group, or flows of table 7. */
 
 #include <string.h>
 
@@ -12,10 +12,9 @@
 
 #include "controller/core/calendar.h"
 #include "controller/core/mem.h"
-#include "flows/cookie.h"
+#include "flows/draft.h"
 #include "flows/entry.h"
 #include "flows/stages.h"
-#include "flows/tables.h"
 
 /* Adds to 'buckets' the one of 'slot', which is for 'member'. */
 static void
@@ -36,8 +35,8 @@ add_bucket__(struct ovs_list *buckets, uint32_t slot, uint16_t member)
     ovs_list_push_back(buckets, &bucket->list_node);
 }
 
-void
-calendar_add_calendar(const struct rule_calendar *rule, struct flows *flows)
+static void
+add_group__(const struct rule_calendar *rule, struct flows *flows)
 {
     const struct calendar *calendar = rule->calendar;
     struct cookie cookie = { .kind = RULE_CALENDAR,
@@ -60,4 +59,42 @@ calendar_add_calendar(const struct rule_calendar *rule, struct flows *flows)
     }
     entry_add_group(flows, &cookie, &gm);
     ofputil_uninit_group_mod(&gm);
+}
+
+/* Adds what a switch without the group method needs for 'slot'. */
+static void
+add_slot__(const struct rule_calendar *rule, uint32_t slot,
+           struct flows *flows)
+{
+    uint16_t member = rule->calendar->members[slot];
+    uint64_t mask = calendar_n_slots(rule->calendar) - 1;
+    ovs_be16 be = htons(member);
+    struct draft d;
+
+    draft_init(&d, RULE_CALENDAR, TABLE_CALENDAR, PRIORITY_MEDIUM,
+               member == CALENDAR_NO_MEMBER ? VERDICT_LB_CALENDAR_MISS
+                                            : VERDICT_PASS);
+    d.cookie.detail = rule->epoch;
+    draft_match_instance(&d, rule->instance);
+    match_set_reg(&d.match, REG_EPOCH, rule->epoch);
+    if (mask) {
+        draft_match(&d, MFF_LB_SLOT_SELECT, slot ^ rule->xor, mask);
+    }
+    if (member != CALENDAR_NO_MEMBER) {
+        draft_set(&d, MFF_LB_MEMBER, &be);
+        draft_goto(&d, TABLE_MEMBER);
+    }
+    draft_commit(&d, flows);
+}
+
+void
+calendar_add_calendar(const struct rule_calendar *rule, struct flows *flows)
+{
+    if (!flows->slot_flows) {
+        add_group__(rule, flows);
+        return;
+    }
+    for (uint32_t slot = 0; slot < calendar_n_slots(rule->calendar); slot++) {
+        add_slot__(rule, slot, flows);
+    }
 }

@@ -188,6 +188,16 @@ draft_controller(struct draft *draft)
     output->max_len = 256;
 }
 
+/* Adds an action that goes on in 'table', which may be one before this one. */
+void
+draft_resubmit(struct draft *draft, uint8_t table)
+{
+    struct ofpact_resubmit *resubmit = ofpact_put_RESUBMIT(&draft->actions);
+
+    resubmit->in_port = OFPP_IN_PORT;
+    resubmit->table_id = table;
+}
+
 /* Ends the actions: go on in 'table'. */
 void
 draft_goto(struct draft *draft, uint8_t table)

@@ -51,6 +51,7 @@ void draft_set_reg(struct draft *, unsigned int reg, uint32_t value);
 void draft_move(struct draft *, enum mf_field_id src, enum mf_field_id dst);
 void draft_output(struct draft *, uint32_t port);
 void draft_controller(struct draft *);
+void draft_resubmit(struct draft *, uint8_t table);
 void draft_goto(struct draft *, uint8_t table);
 
 /* A port number that draft_output() takes for the one that the packet came in

@@ -150,3 +150,34 @@ flows_entry_hash(const struct flows_entry *entry)
     }
     return hash;
 }
+
+/* Returns 'msg', the flow or group modification of an entry, as OpenFlow of
+ * 'version' has it; the caller must delete it.  Groups that are added exist in
+ * version 1.5 only. */
+struct ofpbuf *
+flows_convert(const struct ofpbuf *msg, enum ofp_version version)
+{
+    const struct ofp_header *oh = msg->data;
+    struct ofputil_group_mod gm;
+    struct ofputil_flow_mod fm;
+    struct ofpbuf actions;
+    struct ofpbuf *converted;
+
+    if (version == OFP15_VERSION) {
+        return ofpbuf_clone(msg);
+    }
+    ofpbuf_init(&actions, 0);
+    if (!ofputil_decode_flow_mod(&fm, oh, OFPUTIL_P_OF15_OXM, NULL, NULL,
+                                 &actions, OFPP_MAX, 255)) {
+        converted = ofputil_encode_flow_mod(
+            &fm, ofputil_protocol_from_ofp_version(version));
+        minimatch_destroy(&fm.match);
+    } else if (!ofputil_decode_group_mod(oh, &gm)) {
+        converted = ofputil_encode_group_mod(version, &gm, NULL, -1);
+        ofputil_uninit_group_mod(&gm);
+    } else {
+        abort();
+    }
+    ofpbuf_uninit(&actions);
+    return finish__(converted);
+}

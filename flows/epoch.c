@@ -16,6 +16,13 @@ epoch_add_instance(const struct rule_instance *rule, struct flows *flows)
                VERDICT_EPOCH_ASSIGN_MISS);
     d.cookie.owner = rule->instance;
     draft_commit(&d, flows);
+
+    if (flows->slot_flows) {
+        draft_init(&d, RULE_INSTANCE, TABLE_CALENDAR, PRIORITY_MISS,
+                   VERDICT_LB_CALENDAR_MISS);
+        draft_match_instance(&d, rule->instance);
+        draft_commit(&d, flows);
+    }
 }
 
 static enum verdict
@@ -41,7 +48,10 @@ epoch_add_epoch(const struct rule_epoch *rule, struct flows *flows)
         draft_match(&d, MFF_LB_TICK, rule->prefix.value,
                     prefix_mask(rule->prefix.len));
     }
-    if (!rule->drop) {
+    if (!rule->drop && flows->slot_flows) {
+        draft_set_reg(&d, REG_EPOCH, rule->epoch);
+        draft_resubmit(&d, TABLE_CALENDAR);
+    } else if (!rule->drop) {
         ofpact_put_GROUP(&d.actions)->group_id =
             group_id_encode(rule->instance, rule->epoch);
     }

@@ -3,7 +3,8 @@
 #ifndef EVLB_FLOWS_H
 #define EVLB_FLOWS_H 1
 
-/* Rules as OpenFlow 1.5 messages.
+/* Rules as OpenFlow 1.5 messages.  For a switch that speaks another version,
+ * flows_convert() turns them into that when they are sent.
  *
  * A rule becomes one or more entries, each a flow or a group.  An entry is two
  * messages: the one that adds it, and the one that deletes it.  Both are
@@ -17,6 +18,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include <openvswitch/types.h>
+#include <openflow/openflow-common.h>
 
 #include "controller/rules/rule.h"
 #include "flows/cookie.h"
@@ -34,6 +38,7 @@ struct flows_entry {
 };
 
 struct flows {
+    bool slot_flows; /* Calendars as flows of TABLE_CALENDAR, or as groups? */
     struct flows_entry *entries;
     size_t n;
     size_t allocated;
@@ -48,6 +53,7 @@ bool flows_entry_equal(const struct flows_entry *, const struct flows_entry *);
 uint32_t flows_entry_hash(const struct flows_entry *);
 
 void flows_encode(const struct rule *, struct flows *);
+struct ofpbuf *flows_convert(const struct ofpbuf *, enum ofp_version);
 bool flows_add_flow_stats(const struct ofputil_flow_stats *, struct flows *);
 bool flows_add_group_desc(struct ofputil_group_desc *, struct flows *);
 

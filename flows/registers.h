@@ -11,8 +11,9 @@
  * the instance is not. */
 
 #define REG_IFACE \
-    0                  /* Interface id, from TABLE_CLASSIFY to
+    0               /* Interface id, from TABLE_CLASSIFY to
                                  * TABLE_PARSE. */
+#define REG_EPOCH 2 /* Epoch id, from the epoch's table to TABLE_CALENDAR. */
 #define REG_INSTANCE 1 /* Instance id, from TABLE_L3 on. */
 
 #endif /* registers.h */

@@ -28,6 +28,7 @@ enum table {
     TABLE_SOURCE = 4,    /* Senders. */
     TABLE_PARSE = 5,     /* Fragments, UDP ports, lb_parse. */
     TABLE_HEADER = 6,    /* Faults of the header. */
+    TABLE_CALENDAR = 7,  /* Slots, where calendars are no groups. */
     TABLE_MEMBER = 8,    /* lb_forward. */
     TABLE_ADVERTISE = 9, /* Solicitations that are advertisements by now. */
     TABLE_PROBE = 10,    /* The scratch boundary. */

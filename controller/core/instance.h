@@ -100,10 +100,18 @@ struct instance {
     int line;
 };
 
+/* How a switch has calendars. */
+enum calendar_mode {
+    CALENDAR_AUTO, /* As groups if it can, else as flows. */
+    CALENDAR_GROUP,
+    CALENDAR_FLOWS
+};
+
 /* A switch that carries the instances.  All carry the same. */
 struct bridge {
     char *name;
     uint64_t datapath_id;
+    enum calendar_mode calendar;
     struct port *ports; /* Where events may come in; none for anywhere. */
     size_t n_ports;
     int line;

@@ -302,7 +302,7 @@ test_refusal_is_told(void **state)
     (void) state;
     setup(&f);
     open_client(&f, &c);
-    fake_switch_hello(&c.sw, 1u << OFP13_VERSION);
+    fake_switch_hello(&c.sw, 1u << OFP12_VERSION);
     talk(&f, &c, SIZE_MAX);
     assert_true(c.closed);
     assert_int_equal(c.sw.n_errors, 1);

@@ -17,6 +17,11 @@
 #include "tests/unit/unit.h"
 
 /* A session with a switch, and what its handlers saw. */
+/* What a session tries before it writes anything: one bundle, and the messages
+ * in it. */
+#define N_TRIALS 1
+#define N_TRIAL_MESSAGES 4
+
 struct fixture {
     struct fake_switch sw;
     struct session *session;
@@ -503,7 +508,7 @@ test_refused_message(void **state)
         f.sw.refuse_add = nth;
         set_rules(&f, make_rules(2, 0));
         assert_ready(&f);
-        assert_int_equal(f.sw.n_discards, 1);
+        assert_int_equal(f.sw.n_discards, N_TRIALS + 1);
         assert_int_equal(f.sw.n_commits, 1);
         assert_ptr_not_equal(f.committed, f.rules);
         after = fake_switch_dump(&f.sw);
@@ -530,6 +535,39 @@ test_refused_message(void **state)
 }
 
 /* The same for the very first change, which relies on what was read back. */
+/* What the switch cannot do is found out before anything is written, and named;
+ * a switch without the group method gets flows for slots. */
+static void
+test_trial(void **state)
+{
+    static const char *const lacks[] = {
+        "lacks match field lb_tick; Open vSwitch with the extension",
+        "lacks action lb_parse;", "lacks action lb_forward;"
+    };
+    struct fixture f;
+    char *dump;
+
+    (void) state;
+    for (int nth = 0; nth < N_TRIAL_MESSAGES; nth++) {
+        setup(&f);
+        f.sw.refuse_add = nth;
+        set_rules(&f, make_rules(1, 0));
+        handshake(&f);
+        if (nth < N_TRIAL_MESSAGES - 1) {
+            assert_ended(&f, lacks[nth]);
+            assert_int_equal(fake_switch_count_flows(&f.sw), 0);
+            assert_int_equal(f.sw.n_commits, 0);
+        } else {
+            assert_ready(&f);
+            dump = fake_switch_dump(&f.sw);
+            assert_null(strstr(dump, "group_id"));
+            assert_non_null(strstr(dump, "table=7 "));
+            free(dump);
+        }
+        teardown(&f);
+    }
+}
+
 static void
 test_refused_first(void **state)
 {
@@ -539,7 +577,7 @@ test_refused_first(void **state)
     setup(&f);
     fake_switch_add_flow(&f.sw, "table=4,cookie=0x4c42020000000000,"
                                 "priority=99,tcp,actions=drop");
-    f.sw.refuse_add = 3;
+    f.sw.refuse_add = N_TRIAL_MESSAGES + 3;
     set_rules(&f, make_rules(2, 0));
     handshake(&f);
     assert_ready(&f);
@@ -648,7 +686,7 @@ test_old_version(void **state)
     (void) state;
     setup(&f);
     connect_session(&f);
-    fake_switch_hello(&f.sw, 1u << OFP13_VERSION | 1u << OFP14_VERSION);
+    fake_switch_hello(&f.sw, 1u << OFP12_VERSION | 1u << OFP14_VERSION);
     LIST_FOR_EACH_POP (msg, list_node, &f.sw.replies) {
         session_receive(f.session, msg->data, f.now);
         ofpbuf_delete(msg);
@@ -889,6 +927,7 @@ main(void)
         cmocka_unit_test(test_stray_groups),
         cmocka_unit_test(test_connected_calendar),
         cmocka_unit_test(test_refused_message),
+        cmocka_unit_test(test_trial),
         cmocka_unit_test(test_refused_first),
         cmocka_unit_test(test_refused_commit),
         cmocka_unit_test(test_change_during_change),

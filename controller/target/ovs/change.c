@@ -43,15 +43,17 @@ add_entry__(struct change *change, size_t step,
     const struct rule_step *s = &change->diff.steps[step];
 
     if (s->op == RULE_DELETE) {
-        add_message__(change, step, ofpbuf_clone(entry->del));
+        add_message__(change, step,
+                      flows_convert(entry->del, change->version));
         return;
     }
 
     /* A flow that is added takes another one's place; a group does not. */
     if (s->replaces && s->kind == RULE_CALENDAR) {
-        add_message__(change, step, ofpbuf_clone(entry->del));
+        add_message__(change, step,
+                      flows_convert(entry->del, change->version));
     }
-    add_message__(change, step, ofpbuf_clone(entry->add));
+    add_message__(change, step, flows_convert(entry->add, change->version));
 }
 
 /* Adds the messages for the step at index 'step'.  What the switch holds
@@ -68,6 +70,7 @@ add_step__(struct change *change, size_t step, const struct readback *readback)
     }
 
     flows_init(&flows);
+    flows.slot_flows = change->slot_flows;
     flows_encode(s->rule, &flows);
     for (size_t i = 0; i < flows.n; i++) {
         if (!readback || s->op == RULE_DELETE
@@ -78,7 +81,8 @@ add_step__(struct change *change, size_t step, const struct readback *readback)
     flows_destroy(&flows);
 }
 
-/* Makes the change from 'installed' to 'desired'.  'readback' is NULL, or
+/* Makes the change from 'installed' to 'desired', for a switch that speaks
+ * OpenFlow 'version' and has calendars as 'slot_flows' says.  'readback' is NULL, or
  * 'installed' is what readback_compare() returned; then it must stay as long
  * as the change does.
  *
@@ -87,11 +91,14 @@ add_step__(struct change *change, size_t step, const struct readback *readback)
  * messages has nothing to do. */
 char *
 change_create(const struct rule_set *installed, const struct rule_set *desired,
-              struct readback *readback, struct change **changep)
+              struct readback *readback, enum ofp_version version,
+              bool slot_flows, struct change **changep)
 {
     struct change *change = mem_zalloc(sizeof *change);
     char *error;
 
+    change->version = version;
+    change->slot_flows = slot_flows;
     change->installed = rule_set_ref(installed);
     change->desired = rule_set_ref(desired);
     rule_diff_init(&change->diff);
@@ -136,7 +143,7 @@ encode_control__(const struct change *change, uint16_t type)
                                             .type = type,
                                             .flags = BUNDLE_FLAGS };
 
-    return ofputil_encode_bundle_ctrl_request(OFP15_VERSION, &ctrl);
+    return ofputil_encode_bundle_ctrl_request(change->version, &ctrl);
 }
 
 /* Returns the bundled message at index 'i'.  A switch ties an error in a
@@ -150,7 +157,7 @@ encode_add__(struct change *change, size_t i)
 
     oh->xid = htonl(change->first_xid + (uint32_t) i);
     add.msg = oh;
-    return ofputil_encode_bundle_add(OFP15_VERSION, &add);
+    return ofputil_encode_bundle_add(change->version, &add);
 }
 
 /* Appends to 'requests' the messages that open bundle 'bundle_id' and put the

@@ -17,6 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <openvswitch/types.h>
+#include <openflow/openflow-common.h>
+
 #include "controller/rules/rule-diff.h"
 
 struct ofpbuf;
@@ -29,6 +32,8 @@ struct change {
     const struct rule_set *desired;
     struct rule_diff diff;
 
+    enum ofp_version version; /* To be sent in. */
+    bool slot_flows;          /* See struct flows. */
     uint32_t bundle_id;
     struct ofpbuf **messages; /* Without transaction ids. */
     size_t *message_steps;    /* Parallel: index into 'diff.steps'. */
@@ -38,9 +43,9 @@ struct change {
     uint32_t first_xid; /* Of messages[0]; the others follow. */
 };
 
-char *
-change_create(const struct rule_set *installed, const struct rule_set *desired,
-              struct readback *, struct change **);
+char *change_create(const struct rule_set *installed,
+                    const struct rule_set *desired, struct readback *,
+                    enum ofp_version, bool slot_flows, struct change **);
 void change_destroy(struct change *);
 
 uint32_t change_put_bundle(struct change *, uint32_t bundle_id, uint32_t xid,

@@ -21,11 +21,12 @@ struct readback_node {
 
 /* Returns an empty readback, whose 'flows' the caller fills. */
 struct readback *
-readback_create(void)
+readback_create(bool slot_flows)
 {
     struct readback *rb = mem_zalloc(sizeof *rb);
 
     flows_init(&rb->flows);
+    rb->flows.slot_flows = slot_flows;
     hmap_init(&rb->index);
     return rb;
 }
@@ -86,6 +87,7 @@ claim__(struct readback *rb, const struct rule *rule)
     bool installed = true;
 
     flows_init(&flows);
+    flows.slot_flows = rb->flows.slot_flows;
     flows_encode(rule, &flows);
     for (size_t i = 0; i < flows.n; i++) {
         struct readback_node *node = find__(rb, &flows.entries[i]);
@@ -141,6 +143,7 @@ check_calendar__(const struct readback *rb, struct rule_step *step)
     struct flows flows;
 
     flows_init(&flows);
+    flows.slot_flows = rb->flows.slot_flows;
     flows_encode(step->rule, &flows);
     step->replaces = find__(rb, &flows.entries[0]) != NULL;
     flows_destroy(&flows);

@@ -29,7 +29,7 @@ struct readback {
     struct readback_node *nodes; /* Parallel to 'flows.entries'. */
 };
 
-struct readback *readback_create(void);
+struct readback *readback_create(bool slot_flows);
 void readback_destroy(struct readback *);
 void readback_seal(struct readback *);
 

@@ -37,7 +37,8 @@ struct ovs_switch {
     struct ovs_list node; /* In struct ovs_server's 'switches'. */
     uint64_t datapath_id;
     char *name;
-    const struct rule_set *rules;  /* What it should hold. */
+    const struct rule_set *rules; /* What it should hold. */
+    enum calendar_mode calendar_mode;
     struct connection *connection; /* Or NULL. */
     char *last_error;  /* Why its last connection ended, or NULL. */
     unsigned int life; /* How often it held nothing when it connected. */
@@ -315,6 +316,7 @@ identify__(void *c_, struct session *session, uint64_t datapath_id,
     }
     sw->connection = c;
     c->sw = sw;
+    session_set_calendar_mode(session, sw->calendar_mode);
     session_set_rules(session, sw->rules, now_ms__());
     return sw->name;
 }
@@ -651,4 +653,13 @@ ovs_server_for_each_switch(const struct ovs_server *server,
                     .last_error = sw->last_error,
                 });
     }
+}
+
+/* Sets how the switch 'datapath_id', which has been given rules, is to have
+ * calendars, from its next connection on. */
+void
+ovs_server_set_calendar_mode(struct ovs_server *server, uint64_t datapath_id,
+                             enum calendar_mode mode)
+{
+    find_switch__(server, datapath_id)->calendar_mode = mode;
 }

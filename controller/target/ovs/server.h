@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/core/instance.h"
+
 struct event_base;
 struct ovs_server;
 struct rule_set;
@@ -83,6 +85,8 @@ struct ovs_server_observer {
 typedef void ovs_server_packet_cb(void *aux, uint64_t datapath_id,
                                   const struct session_packet *packet);
 
+void ovs_server_set_calendar_mode(struct ovs_server *, uint64_t datapath_id,
+                                  enum calendar_mode);
 void ovs_server_set_tls(struct ovs_server *, struct ssl_ctx_st *);
 void ovs_server_set_packet_cb(struct ovs_server *, ovs_server_packet_cb *);
 void ovs_server_set_limits(struct ovs_server *, const struct session_limits *);

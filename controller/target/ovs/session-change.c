@@ -65,7 +65,7 @@ start_change__(struct session *s)
     s->next_xid =
         change_put_bundle(s->change, s->next_xid, s->next_xid, &s->requests);
     session_ask__(s, SESSION_STAGING,
-                  ofputil_encode_barrier_request(OFP15_VERSION));
+                  ofputil_encode_barrier_request(s->version));
 }
 
 /* Makes in 's->change' the change from what the switch holds to 'desired'. */
@@ -77,7 +77,8 @@ make_change__(struct session *s, const struct rule_set *desired)
 
     installed = s->readback ? readback_compare(s->readback, desired)
                             : rule_set_ref(s->installed);
-    error = change_create(installed, desired, s->readback, &s->change);
+    error = change_create(installed, desired, s->readback, s->version,
+                          s->slot_flows, &s->change);
     rule_set_unref(installed);
     return error;
 }
@@ -156,7 +157,8 @@ session_receive_error__(struct session *s, const struct ofp_header *oh)
     ofpbuf_uninit(&payload);
 
     if (session_stats_receive_error__(s, xid, ofperr)
-        || session_receive_packet_error__(s, xid, ofperr)) {
+        || session_receive_packet_error__(s, xid, ofperr)
+        || session_receive_trial_error__(s, xid)) {
         return;
     }
 

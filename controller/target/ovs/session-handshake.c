@@ -43,20 +43,21 @@ session_receive_hello__(struct session *s, const struct ofp_header *oh)
         VLOG_WARN("%s: sent a hello with elements that are not known",
                   s->name);
     }
-    if (!(versions & (1u << OFP15_VERSION))) {
-        session_send__(s, ofperr_encode_hello(OFPERR_OFPHFC_INCOMPATIBLE,
-                                              OFP15_VERSION,
-                                              "OpenFlow 1.5 is needed"));
+    if (versions & 1u << OFP15_VERSION) {
+        s->version = OFP15_VERSION;
+    } else if (!(versions & 1u << OFP13_VERSION)) {
+        session_send__(
+            s, ofperr_encode_hello(OFPERR_OFPHFC_INCOMPATIBLE, OFP15_VERSION,
+                                   "OpenFlow 1.5 or 1.3 is needed"));
         session_fail__(s, mem_printf("speaks OpenFlow wire version 0x%02x at "
-                                     "most, but OpenFlow 1.5 (0x06) is needed "
-                                     "(ovs-vsctl set bridge BRIDGE "
-                                     "protocols=OpenFlow15)",
+                                     "most, but OpenFlow 1.5 (0x06) or 1.3 "
+                                     "(0x04) is needed (ovs-vsctl set bridge "
+                                     "BRIDGE protocols=OpenFlow15)",
                                      highest_version__(versions)));
         return;
     }
-    session_ask__(
-        s, SESSION_FEATURES,
-        ofpraw_alloc(OFPRAW_OFPT_FEATURES_REQUEST, OFP15_VERSION, 0));
+    session_ask__(s, SESSION_FEATURES,
+                  ofpraw_alloc(OFPRAW_OFPT_FEATURES_REQUEST, s->version, 0));
 }
 
 void
@@ -83,15 +84,15 @@ session_receive_features__(struct session *s, struct ofpbuf *msg)
     s->name = mem_strdup(name);
     session_ask__(
         s, SESSION_PORTS,
-        ofputil_encode_port_desc_stats_request(OFP15_VERSION, OFPP_ANY));
+        ofputil_encode_port_desc_stats_request(s->version, OFPP_ANY));
 }
 
-static void
-ask_groups__(struct session *s)
+void
+session_ask_groups__(struct session *s)
 {
-    s->readback = readback_create();
+    s->readback = readback_create(s->slot_flows);
     session_ask__(s, SESSION_GROUPS,
-                  ofputil_encode_group_desc_request(OFP15_VERSION, OFPG_ALL));
+                  ofputil_encode_group_desc_request(s->version, OFPG_ALL));
 }
 
 static void
@@ -106,7 +107,8 @@ ask_flows__(struct session *s)
 
     match_init_catchall(&fsr.match);
     session_ask__(s, SESSION_FLOWS,
-                  ofputil_encode_flow_stats_request(&fsr, OFPUTIL_P_OF15_OXM));
+                  ofputil_encode_flow_stats_request(
+                      &fsr, ofputil_protocol_from_ofp_version(s->version)));
 }
 
 void
@@ -116,13 +118,13 @@ session_receive_ports__(struct session *s, struct ofpbuf *msg, bool more)
     int retval;
 
     ofpraw_pull_assert(msg);
-    while (!(retval = ofputil_pull_phy_port(OFP15_VERSION, msg, &pp))) {
+    while (!(retval = ofputil_pull_phy_port(s->version, msg, &pp))) {
         ovs_ports_set(&s->ports, &pp);
     }
     if (retval != EOF) {
         session_fail__(s, mem_strdup("sent a malformed list of ports"));
     } else if (!more) {
-        ask_groups__(s);
+        session_start_trial__(s);
     }
 }
 
@@ -145,7 +147,7 @@ session_receive_groups__(struct session *s, struct ofpbuf *msg, bool more)
     int retval = 0;
 
     while (!readback_is_full__(s)) {
-        retval = ofputil_decode_group_desc_reply(&gd, msg, OFP15_VERSION);
+        retval = ofputil_decode_group_desc_reply(&gd, msg, s->version);
         if (retval) {
             break;
         }

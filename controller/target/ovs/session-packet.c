@@ -59,7 +59,8 @@ session_send_packet(struct session *s, uint32_t port, const void *data,
     po.ofpacts = actions.data;
     po.ofpacts_len = actions.size;
 
-    msg = ofputil_encode_packet_out(&po, OFPUTIL_P_OF15_OXM);
+    msg = ofputil_encode_packet_out(
+        &po, ofputil_protocol_from_ofp_version(s->version));
     ((struct ofp_header *) msg->data)->xid = htonl(XID_PACKET);
     session_send__(s, msg);
     ofpbuf_uninit(&actions);
@@ -126,7 +127,7 @@ write_meter__(struct session *s, size_t i, uint16_t command)
                                                               | OFPMF13_BURST,
                                                      .n_bands = 1,
                                                      .bands = &band } };
-    struct ofpbuf *msg = ofputil_encode_meter_mod(OFP15_VERSION, &mm);
+    struct ofpbuf *msg = ofputil_encode_meter_mod(s->version, &mm);
 
     ((struct ofp_header *) msg->data)->xid =
         htonl(XID_METER_WRITE + (uint32_t) i);
@@ -145,7 +146,7 @@ session_check_meters__(struct session *s)
         if (!rate__(s, i)) {
             continue;
         }
-        msg = ofputil_encode_meter_request(OFP15_VERSION, OFPUTIL_METER_CONFIG,
+        msg = ofputil_encode_meter_request(s->version, OFPUTIL_METER_CONFIG,
                                            meters[i].id);
         ((struct ofp_header *) msg->data)->xid =
             htonl(XID_METER_READ + (uint32_t) i);

@@ -8,6 +8,7 @@
  *     session.c             life, time, dispatching of messages
  *     session-handshake.c   hello to READY: what the switch is and holds
  *     session-change.c      READY, STAGING, COMMITTING: what it should hold
+ *     session-trial.c       what it can do
  *     session-packet.c      packets in and out, and what bounds them
  *     session-stats.c       beside these: what it holds, on demand */
 
@@ -33,6 +34,7 @@ struct session {
     void *aux;
 
     enum session_state state;
+    enum ofp_version version; /* The lowest one, until it is agreed on. */
     uint32_t next_xid;
     uint32_t awaited_xid;     /* Of the reply that the state waits for. */
     struct ovs_list requests; /* To be sent. */
@@ -57,6 +59,11 @@ struct session {
     bool refused; /* Did the switch refuse part of it? */
     int64_t change_started;
 
+    enum calendar_mode calendar_mode;
+    bool slot_flows;           /* Are calendars flows? */
+    uint32_t trial_xid;        /* Of the first one of session-trial.c. */
+    unsigned int trial_failed; /* Bits of what the switch refused. */
+
     struct session_limits limits;
     int64_t packet_credit; /* Packets that may be taken at 'packet_time'. */
     int64_t packet_time;
@@ -73,6 +80,7 @@ void session_ask__(struct session *, enum session_state, struct ofpbuf *);
 void session_reply__(struct session *, struct ofpbuf *);
 
 /* session-handshake.c */
+void session_ask_groups__(struct session *);
 void session_receive_hello__(struct session *, const struct ofp_header *);
 void session_receive_features__(struct session *, struct ofpbuf *);
 void session_receive_ports__(struct session *, struct ofpbuf *, bool more);
@@ -84,6 +92,11 @@ void session_sync__(struct session *);
 void session_finish_staging__(struct session *);
 void session_complete_change__(struct session *);
 void session_receive_error__(struct session *, const struct ofp_header *);
+
+/* session-trial.c */
+void session_start_trial__(struct session *);
+bool session_receive_trial_error__(struct session *, uint32_t xid);
+void session_finish_trial__(struct session *);
 
 /* session-packet.c */
 void session_check_meters__(struct session *);

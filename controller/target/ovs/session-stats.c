@@ -189,7 +189,7 @@ ask__(struct session *s, unsigned int step)
         return;
     }
     stats->step = step;
-    stats->xid = session_request__(s, encode_step__(step, OFP15_VERSION));
+    stats->xid = session_request__(s, encode_step__(step, s->version));
 }
 
 /* Starts the next read, if somebody waits for it and nothing is in its

@@ -85,7 +85,9 @@ session_create(const char *peer, const struct session_handlers *handlers,
     s->retry = INT64_MAX;
     ovs_ports_init(&s->ports);
     s->stats = session_stats_create__();
-    session_request__(s, ofputil_encode_hello(1u << OFP15_VERSION));
+    s->version = OFP13_VERSION;
+    session_request__(
+        s, ofputil_encode_hello(1u << OFP13_VERSION | 1u << OFP15_VERSION));
     return s;
 }
 
@@ -218,6 +220,8 @@ session_receive_reply__(struct session *s, enum ofptype type,
         session_receive_groups__(s, msg, ofpmp_more(oh));
     } else if (s->state == SESSION_FLOWS && type == OFPTYPE_FLOW_STATS_REPLY) {
         session_receive_flows__(s, msg, ofpmp_more(oh));
+    } else if (s->state == SESSION_TRYING && type == OFPTYPE_BARRIER_REPLY) {
+        session_finish_trial__(s);
     } else if (s->state == SESSION_STAGING && type == OFPTYPE_BARRIER_REPLY) {
         session_finish_staging__(s);
     } else {
@@ -270,10 +274,10 @@ session_receive(struct session *s, const struct ofp_header *oh, int64_t now)
         return;
     }
     s->now = s->last_received = now;
-    if (s->state != SESSION_HELLO && oh->version != OFP15_VERSION) {
+    if (s->state != SESSION_HELLO && oh->version != s->version) {
         session_fail__(s, mem_printf("sent OpenFlow wire version 0x%02x after "
-                                     "agreeing on 0x06",
-                                     oh->version));
+                                     "agreeing on 0x%02x",
+                                     oh->version, s->version));
         return;
     }
 
@@ -306,7 +310,7 @@ session_run(struct session *s, int64_t now)
                && now - s->last_received >= SESSION_PROBE_MS
                && now - s->last_probe >= SESSION_PROBE_MS) {
         s->last_probe = now;
-        session_request__(s, ofputil_encode_echo_request(OFP15_VERSION));
+        session_request__(s, ofputil_encode_echo_request(s->version));
     }
     if (now >= s->retry) {
         s->dirty = true;

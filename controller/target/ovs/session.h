@@ -5,11 +5,13 @@
 
 /* One OpenFlow session with a switch, from hello to goodbye.
  *
- *     HELLO -> FEATURES -> PORTS -> GROUPS -> FLOWS -> READY <-> STAGING
- *                                                        ^          |
- *                                                        '-- COMMITTING
+ *     HELLO -> FEATURES -> PORTS -> TRYING -> GROUPS -> FLOWS -.
+ *                                                              v
+ *                                     COMMITTING <- STAGING <- READY
+ *                                         |                    ^
+ *                                         '--------------------'
  *
- * A session negotiates OpenFlow 1.5, learns which switch it is talking to and
+ * A session negotiates OpenFlow 1.5, or else 1.3, learns which switch it is talking to and
  * what the switch holds of ours, and from then on brings the switch to the
  * rules that it should hold, whenever those or the switch's ports change.
  *
@@ -30,6 +32,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/core/instance.h"
+
 struct ofp_header;
 struct ofpbuf;
 struct rule_set;
@@ -40,6 +44,7 @@ struct session;
     SESSION_STATE(HELLO, "waiting for hello")       \
     SESSION_STATE(FEATURES, "waiting for features") \
     SESSION_STATE(PORTS, "reading ports")           \
+    SESSION_STATE(TRYING, "trying what it can do")  \
     SESSION_STATE(GROUPS, "reading groups")         \
     SESSION_STATE(FLOWS, "reading flows")           \
     SESSION_STATE(READY, "ready")                   \
@@ -103,6 +108,7 @@ const char *session_get_error(const struct session *);
 
 void session_set_rules(struct session *, const struct rule_set *, int64_t now);
 
+void session_set_calendar_mode(struct session *, enum calendar_mode);
 void session_set_limits(struct session *, const struct session_limits *);
 void session_send_packet(struct session *, uint32_t port, const void *data,
                          size_t size);
