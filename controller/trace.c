@@ -14,7 +14,6 @@
 #include <lb-flow.h>
 #include <lb-forward.h>
 #include <lb-header.h>
-#include <openvswitch/dynamic-string.h>
 #include <openvswitch/match.h>
 #include <openvswitch/meta-flow.h>
 #include <openvswitch/ofp-actions.h>
@@ -269,16 +268,6 @@ execute__(struct tracer *t, const struct traced_flow *f)
 
 /* The result. */
 
-static char *
-actions_to_string__(const struct traced_flow *f)
-{
-    struct ds s = DS_EMPTY_INITIALIZER;
-    const struct ofpact_format_params params = { .s = &s };
-
-    ofpacts_format(f->fm.ofpacts, f->fm.ofpacts_len, &params);
-    return ds_steal_cstr(&s);
-}
-
 /* Adds the meeting with 'f' to the result. */
 static void
 add_step__(struct trace_result *r, const struct traced_flow *f)
@@ -295,7 +284,7 @@ add_step__(struct trace_result *r, const struct traced_flow *f)
                   ntohll(f->fm.new_cookie), &match, f->fm.ofpacts,
                   f->fm.ofpacts_len, &step->words);
     step->match = match_to_string(&match, NULL, OFP_DEFAULT_PRIORITY);
-    step->actions = actions_to_string__(f);
+    step->actions = describe_actions(f->fm.ofpacts, f->fm.ofpacts_len);
     r->verdict = step->words.verdict;
     memcpy(r->egress, step->words.egress, sizeof r->egress);
     if (step->words.instance >= 0) {

@@ -10,7 +10,7 @@
 
 #include <byte-order.h>
 #include <flow.h>
-#include <openvswitch/lb.h>
+#include <openvswitch/dynamic-string.h>
 #include <openvswitch/match.h>
 #include <openvswitch/ofp-actions.h>
 #include <openvswitch/ofp-group.h>
@@ -289,6 +289,18 @@ describe_flow(uint8_t table, uint16_t priority, uint64_t cookie,
         describe_ticks__(match, d);
     }
     describe_actions__(ofpacts, len, d);
+}
+
+/* Returns the 'len' bytes of actions at 'ofpacts' in the switch's words, which
+ * the caller must free. */
+char *
+describe_actions(const struct ofpact *ofpacts, size_t len)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+    const struct ofpact_format_params params = { .s = &s };
+
+    ofpacts_format(ofpacts, len, &params);
+    return ds_steal_cstr(&s);
 }
 
 /* Returns the member that 'bucket' writes, or -1. */

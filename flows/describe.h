@@ -88,6 +88,7 @@ void describe_flow(uint8_t table, uint16_t priority, uint64_t cookie,
                    const struct match *, const struct ofpact *, size_t len,
                    struct description *);
 void describe_group(const struct ofputil_group_desc *, struct descriptions *);
+char *describe_actions(const struct ofpact *, size_t len);
 int describe_bucket_member(const struct ofputil_bucket *);
 void describe_rule(const struct rule *, struct descriptions *);
 void describe_member_like(struct description *, const struct description *);

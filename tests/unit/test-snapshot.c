@@ -375,6 +375,10 @@ compare_lines(const void *a, const void *b)
 static void
 assert_same_lines(char **a, char **b, size_t n)
 {
+    if (!a || !b) {
+        fail_msg("there is nothing to compare");
+        return;
+    }
     qsort(a, n, sizeof(void *), compare_lines);
     qsort(b, n, sizeof(void *), compare_lines);
     for (size_t i = 0; i < n; i++) {

@@ -12,7 +12,6 @@
 
 #include <byte-order.h>
 #include <flow.h>
-#include <openvswitch/dynamic-string.h>
 #include <openvswitch/lb.h>
 #include <openvswitch/ofp-actions.h>
 #include <openvswitch/ofp-flow.h>
@@ -66,17 +65,6 @@ append__(void **p, size_t *n, size_t *allocated, size_t size)
 
 /* Flows. */
 
-/* Returns 'ofpacts' in the switch's words, which the caller must free. */
-static char *
-actions_to_string__(const struct ofpact *ofpacts, size_t len)
-{
-    struct ds s = DS_EMPTY_INITIALIZER;
-    const struct ofpact_format_params params = { .s = &s };
-
-    ofpacts_format(ofpacts, len, &params);
-    return ds_steal_cstr(&s);
-}
-
 /* Stores in 'f' what identifies it. */
 static void
 set_flow__(struct snapshot_flow *f, uint8_t table, uint16_t priority,
@@ -101,7 +89,7 @@ add_flow__(struct snapshot *s, const struct ofputil_flow_stats *fs)
     set_flow__(f, fs->table_id, fs->priority, fs->cookie, &fs->match);
     f->count = count__(fs->packet_count, fs->byte_count);
     f->duration_ms = duration__(fs->duration_sec, fs->duration_nsec);
-    f->actions = actions_to_string__(fs->ofpacts, fs->ofpacts_len);
+    f->actions = describe_actions(fs->ofpacts, fs->ofpacts_len);
     describe_flow(fs->table_id, fs->priority, f->cookie, &fs->match,
                   fs->ofpacts, fs->ofpacts_len, &f->words);
 }
