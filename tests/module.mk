@@ -8,6 +8,13 @@ build_CMD := $(PYTEST) tests/build
 build_FORMAT := pytest
 build_DEPS := $(DEPS_STAMP)
 
+# README.md's way to attach a bridge, followed.
+CHECK_SUITES += readme
+readme_CMD := tests/integration/readme
+readme_FORMAT := tap
+readme_TIMEOUT := 120
+readme_DEPS := all
+
 # docs/dpdk.md, done.  It is skipped where there are no huge pages.
 CHECK_SUITES += dpdk
 dpdk_CMD := tests/integration/dpdk
