@@ -49,12 +49,44 @@ parse_bridge_ports__(struct reader *r, const config_setting_t *list,
     }
 }
 
+/* Reads through which interface and port changes are measured. */
+static void
+parse_probe__(struct reader *r, const config_setting_t *group,
+              struct bridge *bridge)
+{
+    static const char *const names[] = { "interface", "port", NULL };
+    const config_setting_t *probe =
+        r->error ? NULL : config_setting_get_member(group, "lead_probe");
+    const config_setting_t *port;
+    const char *interface;
+
+    if (!probe) {
+        return;
+    }
+    reader_check_names(r, probe, names);
+    interface = reader_get_string(r, probe, "interface");
+    port = reader_get_setting(r, probe, "port");
+    if (port) {
+        parse_port(r, port, &bridge->probe_port);
+    }
+    if (!r->error
+        && (!*interface || strlen(interface) >= sizeof bridge->probe_interface)) {
+        reader_fail(r, config_setting_get_member(probe, "interface"),
+                    "\"%s\" is no name of an interface, which has 1 to %zu "
+                    "characters",
+                    interface, sizeof bridge->probe_interface - 1);
+    }
+    if (!r->error) {
+        memcpy(bridge->probe_interface, interface, strlen(interface) + 1);
+    }
+}
+
 static void
 parse_bridge__(struct reader *r, const config_setting_t *group,
                struct state *state)
 {
-    static const char *const names[] = { "name", "datapath_id", "ports",
-                                         "calendar", NULL };
+    static const char *const names[] = { "name",     "datapath_id", "ports",
+                                         "calendar", "lead_probe",  NULL };
     static const char *const modes[] = { [CALENDAR_AUTO] = "auto",
                                          [CALENDAR_GROUP] = "group",
                                          [CALENDAR_FLOWS] = "flows",
@@ -66,6 +98,7 @@ parse_bridge__(struct reader *r, const config_setting_t *group,
     bridge->datapath_id = parse_datapath_id__(r, group);
     bridge->calendar = (enum calendar_mode) reader_find_choice(
         r, group, "calendar", modes, CALENDAR_AUTO);
+    parse_probe__(r, group, bridge);
     bridge->line = reader_line(group);
     parse_bridge_ports__(r, reader_find_list(r, group, "ports"), bridge);
 

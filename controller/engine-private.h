@@ -6,6 +6,7 @@
 /* Within the engine:
  *
  *     engine.c             life, configuration, what switches hold
+ *     engine-lead.c        how long changes take
  *     engine-neighbour.c   where members are
  *     engine-operation.c   operations one after the other, up to the call back
  *     engine-plan.c        what an operation changes in the overlay */
@@ -15,9 +16,11 @@
 #include <config.h>
 #include <openvswitch/list.h>
 
+#include "controller/core/lead.h"
 #include "controller/core/neighbour.h"
 #include "controller/core/overlay.h"
 
+struct engine_probe;
 struct event;
 
 /* What a bridge should hold, and whether it does. */
@@ -26,6 +29,8 @@ struct engine_bridge {
     const struct rule_set *rules;
     uint64_t version;   /* The engine's when 'rules' were made. */
     uint64_t committed; /* The newest version that the switch held. */
+    struct lead lead;
+    struct engine_probe *probe; /* What measures 'lead', or NULL. */
 };
 
 /* Questions for one instance that were answered. */
@@ -52,6 +57,7 @@ struct engine {
     struct neighbours neighbours;
     bool neighbour_news; /* Was something found that is not applied yet? */
     struct event *neighbour_timer;
+    struct event *lead_timer;
     struct engine_answers answers[INSTANCE_ID_MAX + 1];
 
     struct ovs_list operations; /* The first one is under way. */
@@ -97,9 +103,19 @@ struct operation {
 };
 
 /* engine.c */
+struct engine_bridge *
+engine_find_bridge__(struct engine *, uint64_t datapath_id);
 char *
 engine_check__(const struct engine *, const struct overlay *, struct state **);
 void engine_serve__(struct engine *, struct overlay *, struct state *);
+
+/* engine-lead.c */
+void engine_leads_init__(struct engine *);
+void engine_leads_destroy__(struct engine *);
+void engine_leads_update__(struct engine *);
+uint16_t engine_lead_begin__(struct engine_bridge *);
+void engine_lead_end__(struct engine_bridge *);
+void engine_probe_destroy__(struct engine_probe *);
 
 /* engine-neighbour.c */
 void engine_neighbours_init__(struct engine *);

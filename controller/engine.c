@@ -20,8 +20,9 @@ VLOG_DEFINE_THIS_MODULE(evlb_engine);
 
 /* What switches hold. */
 
-static struct engine_bridge *
-find_bridge__(struct engine *engine, uint64_t datapath_id)
+/* Returns what is known of the bridge 'datapath_id', or NULL. */
+struct engine_bridge *
+engine_find_bridge__(struct engine *engine, uint64_t datapath_id)
 {
     for (size_t i = 0; i < engine->n_bridges; i++) {
         if (engine->bridges[i].datapath_id == datapath_id) {
@@ -55,7 +56,7 @@ committed_cb__(void *engine_, uint64_t datapath_id,
                const struct rule_set *rules)
 {
     struct engine *engine = engine_;
-    struct engine_bridge *b = find_bridge__(engine, datapath_id);
+    struct engine_bridge *b = engine_find_bridge__(engine, datapath_id);
     const struct bridge *bridge =
         state_find_bridge(engine->state, datapath_id);
 
@@ -85,18 +86,20 @@ update_bridges__(struct engine *engine)
     bridges = mem_zalloc(state->n_bridges * sizeof *bridges);
     for (size_t i = 0; i < state->n_bridges; i++) {
         uint64_t datapath_id = state->bridges[i].datapath_id;
-        struct engine_bridge *old = find_bridge__(engine, datapath_id);
+        struct engine_bridge *old = engine_find_bridge__(engine, datapath_id);
 
         bridges[i].datapath_id = datapath_id;
         if (old) {
             bridges[i] = *old;
             old->rules = NULL;
+            old->probe = NULL;
         }
     }
     for (size_t i = 0; i < engine->n_bridges; i++) {
         struct engine_bridge *b = &engine->bridges[i];
 
         rule_set_unref(b->rules);
+        engine_probe_destroy__(b->probe);
         if (!state_find_bridge(state, b->datapath_id)) {
             ovs_server_remove(engine->server, b->datapath_id);
         }
@@ -110,13 +113,14 @@ update_bridges__(struct engine *engine)
 void
 engine_apply(struct engine *engine)
 {
-    const struct rule_inputs inputs = { &engine->neighbours };
+    struct rule_inputs inputs = { .neighbours = &engine->neighbours };
 
     engine->version++;
     for (size_t i = 0; i < engine->n_bridges; i++) {
         const struct bridge *bridge = &engine->state->bridges[i];
         struct engine_bridge *b = &engine->bridges[i];
 
+        inputs.change = engine_lead_begin__(b);
         rule_set_unref(b->rules);
         b->rules = rule_set_build(engine->state, bridge, &inputs);
         b->version = engine->version;
@@ -124,6 +128,7 @@ engine_apply(struct engine *engine)
                              b->rules);
         ovs_server_set_calendar_mode(engine->server, bridge->datapath_id,
                                      bridge->calendar);
+        engine_lead_end__(b);
     }
 }
 
@@ -170,6 +175,7 @@ engine_serve__(struct engine *engine, struct overlay *overlay,
     state_free__(engine->state);
     engine->state = state;
     update_bridges__(engine);
+    engine_leads_update__(engine);
     engine_neighbours_update__(engine);
     engine_apply(engine);
 }
@@ -329,6 +335,7 @@ engine_create(struct event_base *base, struct evlb_config *config,
     ovs_server_set_observer(engine->server, &observer, engine->counters);
     engine_operations_init__(engine);
     engine_neighbours_init__(engine);
+    engine_leads_init__(engine);
 
     error =
         overlay_apply(engine->overlay, &config->state, &engine->state, &line);
@@ -341,6 +348,7 @@ engine_create(struct event_base *base, struct evlb_config *config,
     } else {
         update_bridges__(engine);
         set_limits__(engine);
+        engine_leads_update__(engine);
         engine_neighbours_update__(engine);
         engine_apply(engine);
     }
@@ -358,10 +366,12 @@ engine_destroy(struct engine *engine)
     }
     engine_operations_destroy__(engine);
     engine_neighbours_destroy__(engine);
+    engine_leads_destroy__(engine);
     ovs_server_destroy(engine->server);
     counters_destroy(engine->counters);
     for (size_t i = 0; i < engine->n_bridges; i++) {
         rule_set_unref(engine->bridges[i].rules);
+        engine_probe_destroy__(engine->bridges[i].probe);
     }
     free(engine->bridges);
     state_free__(engine->state);

@@ -4,7 +4,8 @@
 
 core_SRCS := controller/core/addr.c controller/core/calendar.c \
 	controller/core/epoch.c controller/core/frame.c \
-	controller/core/instance.c controller/core/lead-run.c \
+	controller/core/instance.c controller/core/lead.c \
+	controller/core/lead-run.c \
 	controller/core/mem.c controller/core/neighbour.c \
 	controller/core/overlay.c controller/core/prefix.c
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
@@ -38,6 +39,7 @@ config_SRCS := controller/config.c controller/config-admin.c \
 
 trace_SRCS := controller/trace.c controller/trace-packet.c
 engine_SRCS := controller/counters.c controller/engine.c \
+	controller/engine-lead.c \
 	controller/engine-neighbour.c controller/engine-operation.c \
 	controller/engine-plan.c controller/epoch-log.c
 

@@ -112,6 +112,8 @@ struct bridge {
     char *name;
     uint64_t datapath_id;
     enum calendar_mode calendar;
+    char probe_interface[IFNAMSIZ]; /* Of this host, to measure changes */
+    struct port probe_port;         /* through this port; or "". */
     struct port *ports; /* Where events may come in; none for anywhere. */
     size_t n_ports;
     int line;

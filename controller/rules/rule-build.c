@@ -290,6 +290,19 @@ add_pipeline__(struct rule_set *set, const struct state *state)
     rule_set_add(set, &rule);
 }
 
+/* Adds the scratch boundary of a bridge that measures. */
+static void
+add_probe__(const struct build *build)
+{
+    struct rule rule = { .kind = RULE_PROBE };
+
+    if (*build->bridge->probe_interface) {
+        rule.probe.port = build->bridge->probe_port;
+        rule.probe.change = build->inputs->change;
+        rule_set_add(build->set, &rule);
+    }
+}
+
 /* Returns the rule set of 'state' and 'inputs' for 'bridge', which the caller must unref.
  * 'state' is free of contradictions, so that the rule set is too, but for
  * solicited-node addresses that several addresses share: the first one has
@@ -302,6 +315,7 @@ rule_set_build(const struct state *state, const struct bridge *bridge,
     const struct build build = { state, bridge, inputs, set };
 
     add_pipeline__(set, state);
+    add_probe__(&build);
     for (size_t i = 0; i < state->n_instances; i++) {
         add_instance__(&build, &state->instances[i]);
     }

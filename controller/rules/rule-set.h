@@ -33,6 +33,8 @@ const struct rule *rule_set_find(const struct rule_set *, const struct rule *);
 /* What a rule set depends on beside the state. */
 struct rule_inputs {
     const struct neighbours *neighbours; /* Or NULL. */
+    uint16_t change; /* The number of this change, for a bridge that measures
+                      * how long changes take. */
 };
 
 struct rule_set *rule_set_build(const struct state *, const struct bridge *,

@@ -145,7 +145,7 @@ random_rule_set(uint64_t *seed, bool stable)
                             stable);
         }
     }
-    set = rule_set_build(&s, &bridge, &(struct rule_inputs){ NULL });
+    set = rule_set_build(&s, &bridge, &(struct rule_inputs){ .change = 0 });
     state_destroy(&s);
     return set;
 }

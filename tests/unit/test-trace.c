@@ -76,7 +76,7 @@ setup(struct fixture *f, uint64_t *seed)
                                .instances = in,
                                .n_instances = 1 };
     f->rules =
-        rule_set_build(&f->state, &bridge, &(struct rule_inputs){ NULL });
+        rule_set_build(&f->state, &bridge, &(struct rule_inputs){ .change = 0 });
 }
 
 static void
