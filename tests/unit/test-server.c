@@ -19,6 +19,7 @@
 #include "controller/core/mem.h"
 #include "controller/rules/rule-set.h"
 #include "controller/target/ovs/address.h"
+#include "controller/target/ovs/snapshot.h"
 #include "tests/unit/fake-switch.h"
 #include "tests/unit/random-state.h"
 #include "tests/unit/unit.h"
@@ -205,6 +206,80 @@ test_whole(void **state)
     assert_int_equal(f.n_committed, 2);
     close_client(&c);
     teardown(&f);
+}
+
+/* What a reader got. */
+struct reader {
+    char *error;
+    unsigned int life;
+    size_t n_flows;
+    unsigned int n_answers;
+};
+
+static void
+snapshot_cb(void *r_, const char *error, const struct snapshot *snapshot)
+{
+    struct reader *r = r_;
+
+    r->n_answers++;
+    if (error) {
+        r->error = mem_strdup(error);
+    } else {
+        r->life = snapshot->life;
+        r->n_flows = snapshot->n_flows;
+    }
+}
+
+/* Checks that 'r' has had one answer, 'error', which is freed. */
+static void
+assert_answer(struct reader *r, const char *error)
+{
+    assert_int_equal(r->n_answers, 1);
+    unit_assert_error(r->error, error);
+    *r = (struct reader){ .n_answers = 0 };
+}
+
+/* Each reader is answered once, whatever becomes of the switch. */
+static void
+test_snapshot(void **state)
+{
+    struct reader r = { .n_answers = 0 };
+    struct fixture f;
+    struct client c;
+
+    (void) state;
+    setup(&f);
+    ovs_server_snapshot(f.server, 2, SNAPSHOT_FLOWS, snapshot_cb, &r);
+    assert_answer(&r, "datapath id 0000000000000002 is not configured");
+    ovs_server_snapshot(f.server, 1, SNAPSHOT_FLOWS, snapshot_cb, &r);
+    assert_answer(&r, "br0: is not connected");
+
+    open_client(&f, &c);
+    hello(&c);
+    talk(&f, &c, SIZE_MAX);
+    ovs_server_snapshot(f.server, 1, SNAPSHOT_FLOWS, snapshot_cb, &r);
+    talk(&f, &c, SIZE_MAX);
+    assert_int_equal(r.n_flows, fake_switch_count_flows(&c.sw));
+    assert_int_equal(r.life, 1);
+    assert_answer(&r, NULL);
+
+    /* It hangs up, and comes again with nothing. */
+    ovs_server_snapshot(f.server, 1, SNAPSHOT_FLOWS, snapshot_cb, &r);
+    close_client(&c);
+    run_server(&f);
+    assert_answer(&r, "br0: connection lost");
+    open_client(&f, &c);
+    hello(&c);
+    talk(&f, &c, SIZE_MAX);
+    ovs_server_snapshot(f.server, 1, SNAPSHOT_FLOWS, snapshot_cb, &r);
+    talk(&f, &c, SIZE_MAX);
+    assert_int_equal(r.life, 2);
+    assert_answer(&r, NULL);
+
+    ovs_server_snapshot(f.server, 1, SNAPSHOT_FLOWS, snapshot_cb, &r);
+    close_client(&c);
+    teardown(&f);
+    assert_answer(&r, "br0: connection lost: closed");
 }
 
 /* Messages come in pieces of any size. */
@@ -455,6 +530,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_snapshot),
         cmocka_unit_test(test_fragmented),
         cmocka_unit_test(test_same_switch_twice),
         cmocka_unit_test(test_unknown_switch),
