@@ -148,6 +148,8 @@ class Host:
         for address in addresses:
             self.run("ip", "address", "add", address, "dev", "eth0")
         self.run("ip", "link", "set", "eth0", "up")
+        # The switch's end is no host, and says nothing of its own.
+        run("sysctl", "-qw", "net.ipv6.conf.%s.disable_ipv6=1" % name)
         run("ip", "link", "set", name, "up")
 
     def run(self, *command):
