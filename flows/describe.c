@@ -91,6 +91,7 @@ stage__(uint8_t table)
         [TABLE_SOURCE] = "source",
         [TABLE_PARSE] = "parse",
         [TABLE_HEADER] = "header",
+        [TABLE_CALENDAR] = "calendar",
         [TABLE_MEMBER] = "member",
         [TABLE_ADVERTISE] = "advertise",
         [TABLE_PROBE] = "probe",
@@ -123,7 +124,8 @@ describe_cookie__(uint64_t value, struct description *d)
                && cookie.owner <= OWNER_IFACE + INTERFACE_ID_MAX) {
         d->iface = cookie.owner - OWNER_IFACE;
     }
-    if (cookie.kind == RULE_EPOCH && cookie.verdict != VERDICT_LATE_DROP) {
+    if ((cookie.kind == RULE_EPOCH && cookie.verdict != VERDICT_LATE_DROP)
+        || cookie.kind == RULE_CALENDAR) {
         d->epoch = cookie.detail;
     } else if (cookie.kind == RULE_MEMBER) {
         d->member = cookie.detail;
@@ -265,6 +267,9 @@ describe_actions__(const struct ofpact *ofpacts, size_t len,
             describe_output__(ofpact_get_OUTPUT(a)->port, d);
         } else if (a->type == OFPACT_CONTROLLER) {
             snprintf(d->egress, sizeof d->egress, "controller");
+        } else if (a->type == OFPACT_SET_FIELD
+                   && ofpact_get_SET_FIELD(a)->field->id == MFF_LB_MEMBER) {
+            d->member = ntohs(ofpact_get_SET_FIELD(a)->value->be16);
         } else if (a->type == OFPACT_GROUP) {
             d->group = ofpact_get_GROUP(a)->group_id;
         }

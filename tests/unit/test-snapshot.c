@@ -284,6 +284,28 @@ test_flows(void **state)
     teardown(&f);
 }
 
+/* A calendar that is flows is a calendar, too. */
+static void
+test_calendar_flow(void **state)
+{
+    const struct snapshot_flow *flow;
+    struct fixture f;
+
+    (void) state;
+    setup_ready(&f);
+    fake_switch_add_flow(&f.sw, "table=7,cookie=0x4c42210000070002,reg1=7,"
+                                "lb_slot_select=1/3,"
+                                "actions=set_field:5->lb_member,"
+                                "goto_table:8");
+    ask(&f, SNAPSHOT_FLOWS);
+    talk(&f);
+    flow = find_flow(f.snapshot, "calendar");
+    assert_int_equal(flow->words.instance, 7);
+    assert_int_equal(flow->words.epoch, 2);
+    assert_int_equal(flow->words.member, 5);
+    teardown(&f);
+}
+
 static void
 test_groups(void **state)
 {
@@ -698,6 +720,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flows),
         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_calendar_flow),
         cmocka_unit_test(test_meters_and_ports),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_sharing),
