@@ -100,9 +100,10 @@ parse_openflow__(struct reader *r, const config_setting_t *root,
                  struct evlb_config *config)
 {
     static const char *const names[] = {
-        "listen",           "allow_plain", "slow_path_limit",
-        "controller_limit", "tls",         NULL
+        "listen", "allow_plain", "slow_path_limit", "controller_limit", "tls",
+        "role",   NULL
     };
+    static const char *const roles[] = { "equal", "primary", NULL };
     const config_setting_t *group =
         config_setting_get_member(root, "openflow");
     const config_setting_t *listen = NULL;
@@ -115,6 +116,7 @@ parse_openflow__(struct reader *r, const config_setting_t *root,
         listen = reader_find_list(r, group, "listen");
         reader_check_list(r, listen);
         parse_tls__(r, group, &config->tls);
+        config->primary = reader_find_choice(r, group, "role", roles, 0);
         allow_plain = reader_find_bool(r, group, "allow_plain", false);
         config->slow_path_limit = (unsigned int) reader_find_uint(
             r, group, "slow_path_limit", 0, LIMIT_MAX, SLOW_PATH_LIMIT);

@@ -226,6 +226,7 @@ set_limits__(struct engine *engine)
                                            engine->config->controller_limit };
 
     ovs_server_set_limits(engine->server, &limits);
+    ovs_server_set_primary(engine->server, engine->config->primary);
     if (engine->config->tls.certificate) {
         char *error = tls_context_create(&engine->config->tls, &tls, &setting);
 

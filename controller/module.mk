@@ -25,6 +25,7 @@ ovs_SRCS := controller/tls.c controller/target/ovs/address.c controller/target/o
 	controller/target/ovs/session-change.c \
 	controller/target/ovs/session-handshake.c \
 	controller/target/ovs/session-packet.c \
+	controller/target/ovs/session-role.c \
 	controller/target/ovs/session-stats.c \
 	controller/target/ovs/session-trial.c \
 	controller/target/ovs/snapshot.c \

@@ -23,7 +23,7 @@ from switch import TOP, Switch, end_with_parent, find_programs  # noqa: E402
 
 EVLBD = os.path.join(TOP, "build", "bin", "evlbd")
 CONFIG = """
-openflow = { listen = [ "unix:%(dir)s/of.sock" ]; };
+openflow = { listen = [ "unix:%(dir)s/of.sock" ]; role = "%(role)s"; };
 admin = { socket = "%(dir)s/admin.sock"; };
 bridges = ( { name = "br0"; datapath_id = "42"; calendar = "%(mode)s"; } );
 interfaces = ( { name = "data"; mac = "02:00:00:00:00:01"; } );
@@ -54,7 +54,9 @@ def private_namespace():
 class World:
     """evlbd, and a switch that speaks some versions."""
 
-    def __init__(self, directory, protocols, mode, programs=None):
+    def __init__(self, directory, protocols, mode, programs=None,
+                 role="equal"):
+        self.role = role
         self.directory = str(directory)
         self.mode = mode
         self.out = os.path.join(self.directory, "evlbd.out")
@@ -73,7 +75,7 @@ class World:
         with open(os.path.join(self.directory, "evlb.conf"), "w",
                   encoding="utf-8") as conf:
             conf.write(CONFIG % {"dir": self.directory, "mode": self.mode,
-                                 "more": more})
+                                 "role": self.role, "more": more})
 
     def start_evlbd(self, more=""):
         self.write(more)
@@ -234,3 +236,30 @@ def test_stock_open_vswitch(tmp_path, protocols):
     assert "cookie=0x4c42" not in made.switch.ofctl(
         "dump-flows", "br0", version="OpenFlow13")
     made.stop()
+
+
+def test_roles(tmp_path):
+    """Of two primary controllers the later one decides, until the other one
+    asks again."""
+    first = World(tmp_path, "OpenFlow15", "auto", role="primary")
+    first.wait_log("change committed")
+    directory = tmp_path / "second"
+    directory.mkdir()
+    second = World.__new__(World)
+    second.directory, second.mode = str(directory), "auto"
+    second.role, second.out = "primary", str(directory / "evlbd.out")
+    second.start_evlbd()
+    first.switch.vsctl("set-controller", "br0", "unix:%s/of.sock" % tmp_path,
+                       "unix:%s/of.sock" % directory)
+    first.wait_log("another controller is the primary one now")
+    second.wait_log("ready: switch br0")
+
+    seen = len(first.log())
+    first.write(MORE)
+    first.evlbd.send_signal(signal.SIGHUP)
+    first.wait_log("has us decide again", seen)
+    first.wait_log("change committed", seen)
+    second.wait_log("another controller is the primary one now")
+    second.evlbd.terminate()
+    second.evlbd.wait()
+    first.stop()

@@ -208,7 +208,8 @@ static const struct mistake mistakes[] = {
     { "listen =", "lisen =", 1, "openflow.lisen: is no known setting" },
 
     /* Where to listen. */
-    { "tcp:127.0.0.1:6653", "ssl:127.0.0.1", 1, "needs the settings of openflow.tls" },
+    { "tcp:127.0.0.1:6653", "ssl:127.0.0.1", 1,
+      "needs the settings of openflow.tls" },
     { "tcp:127.0.0.1:6653", "tcp:localhost", 1, "numeric address" },
     { "tcp:127.0.0.1:6653", "tcp:127.0.0.1:99999", 1, "numeric address" },
     { "tcp:127.0.0.1:6653", "tcp:0.0.0.0", 1, "openflow.allow_plain" },
@@ -277,18 +278,28 @@ static const struct mistake mistakes[] = {
     { "bits = 4", "bits = \"four\"", 23, "number from 0 to 14" },
     { "bits = 4", "bits = 4.0", 23, "number from 0 to 14" },
     { "keep = true", "keep = 1", 23, "keep: must be true or false" },
-    { "mac = \"02:00:00:00:00:07\";", "mac = \"02:00:00:00:00:07\"; "
-      "networks = [ \"10.1.0.0/16\" ];", 22, "no network and no route" },
-    { "mac = \"02:00:00:00:00:07\";", "mac = \"02:00:00:00:00:07\"; "
-      "networks = [ \"10.1.0.0/8\" ];", 12, "networks[0]: \"10.1.0.0/8\"" },
-    { "mac = \"02:00:00:00:00:07\";", "mac = \"02:00:00:00:00:07\"; "
+    { "mac = \"02:00:00:00:00:07\";",
+      "mac = \"02:00:00:00:00:07\"; "
+      "networks = [ \"10.1.0.0/16\" ];",
+      22, "no network and no route" },
+    { "mac = \"02:00:00:00:00:07\";",
+      "mac = \"02:00:00:00:00:07\"; "
+      "networks = [ \"10.1.0.0/8\" ];",
+      12, "networks[0]: \"10.1.0.0/8\"" },
+    { "mac = \"02:00:00:00:00:07\";",
+      "mac = \"02:00:00:00:00:07\"; "
       "networks = [ \"10.0.0.0/16\" ]; routes = ( { to = \"::/0\"; "
-      "via = \"10.0.0.9\"; } );", 12, "routes[0].via: is not of the family" },
-    { "mac = \"02:00:00:00:00:07\";", "mac = \"02:00:00:00:00:07\"; "
+      "via = \"10.0.0.9\"; } );",
+      12, "routes[0].via: is not of the family" },
+    { "mac = \"02:00:00:00:00:07\";",
+      "mac = \"02:00:00:00:00:07\"; "
       "networks = [ \"10.0.0.0/16\" ]; routes = ( { to = \"0.0.0.0/0\"; "
-      "via = \"10.1.0.9\"; } );", 12, "is in none of the interface's" },
-    { "mac = \"02:00:00:00:00:07\";", "mac = \"02:00:00:00:00:07\"; "
-      "routes = ( { to = \"0.0.0.0/0\"; } );", 12, "setting \"via\"" },
+      "via = \"10.1.0.9\"; } );",
+      12, "is in none of the interface's" },
+    { "mac = \"02:00:00:00:00:07\";",
+      "mac = \"02:00:00:00:00:07\"; "
+      "routes = ( { to = \"0.0.0.0/0\"; } );",
+      12, "setting \"via\"" },
     { "l2_miss = \"drop\";", "neighbour = { refresh = 0; };", 3,
       "neighbour.refresh: must be a number from 1 to 3600" },
     { "l2_miss = \"drop\";", "neighbour = { resolve = 1; };", 3,

@@ -31,7 +31,8 @@ static void
 test_records(void **state)
 {
     char name[] = "/tmp/test-epoch-log-XXXXXX";
-    const struct calendar_share shares[] = { { 1, 1, 0, 0 }, { 65534, 1, 0, 0 } };
+    const struct calendar_share shares[] = { { 1, 1, 0, 0 },
+                                             { 65534, 1, 0, 0 } };
     char instance_name[] = "a \"quoted\"\n\\ name";
     const struct instance instance = { .name = instance_name, .id = 221 };
     const struct calendar *calendar;

@@ -165,9 +165,11 @@ test_epoch(void **state)
                  "priority=152,lb_tick=0x1000/0xfffffffffffff000 "
                  "cookie:0x4c42200000dd1234 actions=group:3772584500\n");
     rule.epoch.late = true;
-    check(&rule, "ADD table:253 "
-                 "priority=152,lb_tick=0x1000/0xfffffffffffff000 "
-                 "cookie:0x4c42200800dd1234 send_flow_rem actions=group:3772584500\n");
+    check(
+        &rule,
+        "ADD table:253 "
+        "priority=152,lb_tick=0x1000/0xfffffffffffff000 "
+        "cookie:0x4c42200800dd1234 send_flow_rem actions=group:3772584500\n");
     rule.epoch.drop = true;
     rule.epoch.epoch = 0;
     rule.epoch.prefix.len = 64;
@@ -178,7 +180,8 @@ test_epoch(void **state)
 static void
 test_calendar(void **state)
 {
-    const struct calendar_share shares[] = { { 9, 1, 0, 0 }, { 300, 1, 0, 0 } };
+    const struct calendar_share shares[] = { { 9, 1, 0, 0 },
+                                             { 300, 1, 0, 0 } };
     struct rule rule = { .kind = RULE_CALENDAR };
 
     (void) state;
@@ -262,14 +265,16 @@ test_ip_filter(void **state)
                  "cookie:0x4c42120000060000 actions=set_field:0x6->reg1,"
                  "goto_table:3\n");
     check_has(s, "table:2 priority=30,arp,reg0=0x1,arp_tpa=10.0.0.1 ");
-    check_has(s, "table:3 priority=30,arp,reg0=0x1,arp_tpa=10.0.0.1,arp_op=1 "
-                 "cookie:0x4c42120300060000 send_flow_rem actions=set_field:2->arp_op,"
-                 "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],"
-                 "move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],"
-                 "set_field:02:00:00:00:00:01->arp_sha,"
-                 "set_field:10.0.0.1->arp_spa,"
-                 "move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],"
-                 "set_field:02:00:00:00:00:01->eth_src,IN_PORT\n");
+    check_has(
+        s,
+        "table:3 priority=30,arp,reg0=0x1,arp_tpa=10.0.0.1,arp_op=1 "
+        "cookie:0x4c42120300060000 send_flow_rem actions=set_field:2->arp_op,"
+        "move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[],"
+        "move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[],"
+        "set_field:02:00:00:00:00:01->arp_sha,"
+        "set_field:10.0.0.1->arp_spa,"
+        "move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[],"
+        "set_field:02:00:00:00:00:01->eth_src,IN_PORT\n");
     check_has(s, "icmp_type=8,icmp_code=0");
     free(s);
 
@@ -296,18 +301,21 @@ test_other_address(void **state)
     rule.ip_filter.address = addr("10.0.0.2");
     rule.ip_filter.unicast = addr("10.0.0.1");
     s = encode(&rule);
-    check_has(s, "arp_tpa=10.0.0.2,arp_op=1 cookie:0x4c42121700060000 send_flow_rem "
-                 "actions=drop");
-    check_has(s, "icmp_type=8,icmp_code=0 cookie:0x4c42121800060000 send_flow_rem "
-                 "actions=drop");
+    check_has(
+        s, "arp_tpa=10.0.0.2,arp_op=1 cookie:0x4c42121700060000 send_flow_rem "
+           "actions=drop");
+    check_has(
+        s, "icmp_type=8,icmp_code=0 cookie:0x4c42121800060000 send_flow_rem "
+           "actions=drop");
     free(s);
 
     rule.ip_filter.address = addr("ff02::1:ff00:1");
     rule.ip_filter.unicast = addr("fd00::1");
     s = encode(&rule);
-    check_has(s, "icmp_type=128,icmp_code=0 cookie:0x4c42120500060000 send_flow_rem "
-                 "actions=move:NXM_NX_IPV6_SRC[]->NXM_NX_IPV6_DST[],"
-                 "set_field:fd00::1->ipv6_src,");
+    check_has(
+        s, "icmp_type=128,icmp_code=0 cookie:0x4c42120500060000 send_flow_rem "
+           "actions=move:NXM_NX_IPV6_SRC[]->NXM_NX_IPV6_DST[],"
+           "set_field:fd00::1->ipv6_src,");
     free(s);
 }
 
@@ -336,16 +344,19 @@ test_instance_drops(void **state)
     rule.instance.instance = 7;
     s = encode(&rule);
     for (size_t i = 0; i < sizeof verdicts; i++) {
-        char *words = mem_printf(" cookie:0x4c4202%02x00070000 send_flow_rem actions=drop\n",
-                                 verdicts[i]);
+        char *words = mem_printf(
+            " cookie:0x4c4202%02x00070000 send_flow_rem actions=drop\n",
+            verdicts[i]);
 
         check_has(s, words);
         free(words);
     }
-    check_has(s, "table:6 priority=10,lb_status=0,lb_version=2,reg1=0x7 "
-                 "cookie:0x4c42020600070000 send_flow_rem actions=goto_table:39\n");
-    check_has(s, "table:6 priority=10,lb_status=0,lb_version=3,reg1=0x7 "
-                 "cookie:0x4c42020700070000 send_flow_rem actions=goto_table:39\n");
+    check_has(
+        s, "table:6 priority=10,lb_status=0,lb_version=2,reg1=0x7 "
+           "cookie:0x4c42020600070000 send_flow_rem actions=goto_table:39\n");
+    check_has(
+        s, "table:6 priority=10,lb_status=0,lb_version=3,reg1=0x7 "
+           "cookie:0x4c42020700070000 send_flow_rem actions=goto_table:39\n");
     check_has(s, "table:8 priority=30,lb_status=8,reg1=0x7 ");
     free(s);
 }
@@ -357,7 +368,9 @@ test_pipeline(void **state)
     char *s = encode(&rule);
 
     (void) state;
-    check_has(s, "ADD priority=1 cookie:0x4c420110ffff0000 send_flow_rem actions=drop");
+    check_has(
+        s,
+        "ADD priority=1 cookie:0x4c420110ffff0000 send_flow_rem actions=drop");
     check_has(s, "dl_dst=01:80:c2:00:00:00/ff:ff:ff:ff:ff:f0,dl_type=0x8809 "
                  "cookie:0x4c42010affff0000 send_flow_rem actions=LOCAL");
     check_has(s, "dl_dst=01:80:c2:00:00:00/ff:ff:ff:ff:ff:f0,dl_type=0x88cc "
@@ -382,21 +395,31 @@ test_iface(void **state)
     char *s = encode(&rule);
 
     (void) state;
-    check_has(s, "table:1 priority=1,reg0=0x3 cookie:0x4c420410f0030000 send_flow_rem "
-                 "actions=drop");
-    check_has(s, "table:2 priority=20,ip,reg0=0x3,nw_src=0.0.0.0,"
-                 "nw_dst=0.0.0.0 cookie:0x4c420411f0030000 send_flow_rem actions=drop");
-    check_has(s, "table:2 priority=9,ip,reg0=0x3 cookie:0x4c420413f0030000 send_flow_rem "
-                 "actions=drop");
-    check_has(s, "table:2 priority=1,reg0=0x3 cookie:0x4c420412f0030000 send_flow_rem "
-                 "actions=drop");
+    check_has(
+        s,
+        "table:1 priority=1,reg0=0x3 cookie:0x4c420410f0030000 send_flow_rem "
+        "actions=drop");
+    check_has(
+        s,
+        "table:2 priority=20,ip,reg0=0x3,nw_src=0.0.0.0,"
+        "nw_dst=0.0.0.0 cookie:0x4c420411f0030000 send_flow_rem actions=drop");
+    check_has(
+        s,
+        "table:2 priority=9,ip,reg0=0x3 cookie:0x4c420413f0030000 send_flow_rem "
+        "actions=drop");
+    check_has(
+        s,
+        "table:2 priority=1,reg0=0x3 cookie:0x4c420412f0030000 send_flow_rem "
+        "actions=drop");
     assert_null(strstr(s, "NORMAL"));
     free(s);
 
     rule.iface.l2_normal = true;
     s = encode(&rule);
-    check_has(s, "table:1 priority=1,reg0=0x3 cookie:0x4c420402f0030000 send_flow_rem "
-                 "actions=NORMAL");
+    check_has(
+        s,
+        "table:1 priority=1,reg0=0x3 cookie:0x4c420402f0030000 send_flow_rem "
+        "actions=NORMAL");
     check_has(s, "table:2 priority=10,reg0=0x3,dl_dst=01:00:00:00:00:00/"
                  "01:00:00:00:00:00 cookie:0x4c420402f0030000 send_flow_rem "
                  "actions=NORMAL");

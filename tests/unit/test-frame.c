@@ -50,13 +50,15 @@ test_questions(void **state)
 
     (void) state;
     n = frame_encode_question(frame, &sender, &target, NULL);
-    check_frame(frame, n, "ffffffffffff 020000000001 0806 0001080006040001 "
-                          "020000000001 0a000001 000000000000 0a000002");
+    check_frame(frame, n,
+                "ffffffffffff 020000000001 0806 0001080006040001 "
+                "020000000001 0a000001 000000000000 0a000002");
     sender.vlan = 7;
     n = frame_encode_question(frame, &sender, &target, &station);
-    check_frame(frame, n, "aa0000000002 020000000001 8100 0007 0806 "
-                          "0001080006040001 020000000001 0a000001 "
-                          "000000000000 0a000002");
+    check_frame(frame, n,
+                "aa0000000002 020000000001 8100 0007 0806 "
+                "0001080006040001 020000000001 0a000001 "
+                "000000000000 0a000002");
 
     sender = (struct frame_sender){ 0, own, addr("fd00::1") };
     target = addr("fd00::1:2:3");

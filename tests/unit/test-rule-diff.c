@@ -400,7 +400,8 @@ test_epoch_change(void **state)
                 epochs_connect(&instance->epochs, 2, 48, 0, calendar), NULL);
         }
         calendar_unref(calendar);
-        sets[i] = rule_set_build(&s, &bridge, &(struct rule_inputs){ .change = 0 });
+        sets[i] =
+            rule_set_build(&s, &bridge, &(struct rule_inputs){ .change = 0 });
         state_destroy(&s);
     }
 

@@ -31,7 +31,8 @@ build(struct rule_epochs *epochs, const struct spec *specs)
                                          specs->first, 0, calendar),
                           NULL);
     }
-    set = rule_set_build(&state, &bridge, &(struct rule_inputs){ .change = 0 });
+    set =
+        rule_set_build(&state, &bridge, &(struct rule_inputs){ .change = 0 });
     rule_epochs_init(epochs);
     for (size_t i = 0; i < set->n; i++) {
         if (set->rules[i].kind == RULE_EPOCH) {

@@ -128,7 +128,8 @@ make_variants(struct variant *v, const struct calendar *a,
 static void
 test_compare(void **state)
 {
-    const struct calendar_share share_a = { 1, 1, 0, 0 }, share_b = { 2, 1, 0, 0 };
+    const struct calendar_share share_a = { 1, 1, 0, 0 },
+                                share_b = { 2, 1, 0, 0 };
     const struct calendar *a, *b;
     struct variant variants[32] = { 0 };
     size_t n;

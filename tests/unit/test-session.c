@@ -209,7 +209,8 @@ make_rules(unsigned int n_epochs, unsigned int variant)
                           NULL);
         calendar_unref(calendar);
     }
-    rules = rule_set_build(&state, &bridge, &(struct rule_inputs){ .change = 0 });
+    rules =
+        rule_set_build(&state, &bridge, &(struct rule_inputs){ .change = 0 });
     state_destroy(&state);
     return rules;
 }

@@ -75,8 +75,8 @@ setup(struct fixture *f, uint64_t *seed)
                                .n_interfaces = 1,
                                .instances = in,
                                .n_instances = 1 };
-    f->rules =
-        rule_set_build(&f->state, &bridge, &(struct rule_inputs){ .change = 0 });
+    f->rules = rule_set_build(&f->state, &bridge,
+                              &(struct rule_inputs){ .change = 0 });
 }
 
 static void

@@ -71,6 +71,7 @@ struct ovs_server {
     void *observer_aux;
     ovs_server_packet_cb *packet; /* Or NULL. */
     struct session_limits limits;
+    uint64_t generation; /* As the primary controller, or 0. */
     struct ovs_list doors;
     struct ssl_ctx_st *tls; /* Or NULL. */
     struct ovs_list connections;
@@ -317,6 +318,7 @@ identify__(void *c_, struct session *session, uint64_t datapath_id,
     sw->connection = c;
     c->sw = sw;
     session_set_calendar_mode(session, sw->calendar_mode);
+    session_set_generation(session, c->server->generation);
     session_set_rules(session, sw->rules, now_ms__());
     return sw->name;
 }
@@ -662,4 +664,25 @@ ovs_server_set_calendar_mode(struct ovs_server *server, uint64_t datapath_id,
                              enum calendar_mode mode)
 {
     find_switch__(server, datapath_id)->calendar_mode = mode;
+}
+
+/* Has us be the primary controller of switches that connect from now on and of
+ * those that have another one, or an equal one among others.  The latest of
+ * several primary ones is it. */
+void
+ovs_server_set_primary(struct ovs_server *server, bool primary)
+{
+    struct connection *c;
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    server->generation =
+        primary ? (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000
+                : 0;
+    LIST_FOR_EACH (c, node, &server->connections) {
+        if (c->session) {
+            session_set_generation(c->session, server->generation);
+            connection_update__(c);
+        }
+    }
 }

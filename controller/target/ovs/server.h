@@ -87,6 +87,7 @@ typedef void ovs_server_packet_cb(void *aux, uint64_t datapath_id,
 
 void ovs_server_set_calendar_mode(struct ovs_server *, uint64_t datapath_id,
                                   enum calendar_mode);
+void ovs_server_set_primary(struct ovs_server *, bool primary);
 void ovs_server_set_tls(struct ovs_server *, struct ssl_ctx_st *);
 void ovs_server_set_packet_cb(struct ovs_server *, ovs_server_packet_cb *);
 void ovs_server_set_limits(struct ovs_server *, const struct session_limits *);

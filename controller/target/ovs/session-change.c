@@ -109,7 +109,7 @@ session_sync__(struct session *s)
     const struct rule_set *desired;
     char *error;
 
-    if (s->state != SESSION_READY || !s->dirty || !s->rules) {
+    if (s->state != SESSION_READY || !s->dirty || !s->rules || s->secondary) {
         return;
     }
     s->dirty = false;
@@ -158,6 +158,7 @@ session_receive_error__(struct session *s, const struct ofp_header *oh)
 
     if (session_stats_receive_error__(s, xid, ofperr)
         || session_receive_packet_error__(s, xid, ofperr)
+        || session_receive_role_error__(s, xid, ofperr)
         || session_receive_trial_error__(s, xid)) {
         return;
     }

@@ -9,6 +9,7 @@
  *     session-handshake.c   hello to READY: what the switch is and holds
  *     session-change.c      READY, STAGING, COMMITTING: what it should hold
  *     session-trial.c       what it can do
+ *     session-role.c        who decides
  *     session-packet.c      packets in and out, and what bounds them
  *     session-stats.c       beside these: what it holds, on demand */
 
@@ -64,6 +65,9 @@ struct session {
     uint32_t trial_xid;        /* Of the first one of session-trial.c. */
     unsigned int trial_failed; /* Bits of what the switch refused. */
 
+    uint64_t generation; /* Of session-role.c, 0 for an equal controller. */
+    bool secondary;      /* Does another controller decide? */
+
     struct session_limits limits;
     int64_t packet_credit; /* Packets that may be taken at 'packet_time'. */
     int64_t packet_time;
@@ -97,6 +101,12 @@ void session_receive_error__(struct session *, const struct ofp_header *);
 void session_start_trial__(struct session *);
 bool session_receive_trial_error__(struct session *, uint32_t xid);
 void session_finish_trial__(struct session *);
+
+/* session-role.c */
+void session_ask_role__(struct session *);
+void session_receive_role__(struct session *, const struct ofp_header *,
+                            bool is_status);
+bool session_receive_role_error__(struct session *, uint32_t xid, enum ofperr);
 
 /* session-packet.c */
 void session_check_meters__(struct session *);

@@ -179,6 +179,7 @@ session_finish_trial__(struct session *s)
                      || s->trial_failed & 1u << TRIAL_CALENDAR);
     VLOG_INFO("%s: OpenFlow 1.%d, calendars are %s", s->name, s->version - 1,
               s->slot_flows ? "flows" : "groups");
+    session_ask_role__(s);
     session_ask_groups__(s);
 }
 

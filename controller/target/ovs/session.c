@@ -250,6 +250,8 @@ session_dispatch__(struct session *s, enum ofptype type,
         session_receive_bundle__(s, oh);
     } else if (type == OFPTYPE_FLOW_REMOVED) {
         session_stats_receive_removed__(s, oh);
+    } else if (type == OFPTYPE_ROLE_REPLY || type == OFPTYPE_ROLE_STATUS) {
+        session_receive_role__(s, oh, type == OFPTYPE_ROLE_STATUS);
     } else if (type == OFPTYPE_PACKET_IN) {
         session_receive_packet__(s, oh);
     } else if (type == OFPTYPE_METER_CONFIG_STATS_REPLY

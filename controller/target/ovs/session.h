@@ -108,6 +108,8 @@ const char *session_get_error(const struct session *);
 
 void session_set_rules(struct session *, const struct rule_set *, int64_t now);
 
+void session_set_generation(struct session *, uint64_t generation);
+bool session_is_secondary(const struct session *);
 void session_set_calendar_mode(struct session *, enum calendar_mode);
 void session_set_limits(struct session *, const struct session_limits *);
 void session_send_packet(struct session *, uint32_t port, const void *data,
