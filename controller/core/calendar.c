@@ -85,6 +85,9 @@ quota_bound__(struct quota *quotas, size_t n, uint32_t n_slots)
         n_weighted += quotas[i].weight > 0;
         sum += quotas[i].min_ppm;
     }
+    if (!n_weighted) {
+        return mem_strdup("no member has a weight");
+    }
     if (quota_set_bounds__(quotas, n, n_weighted, n_slots, false)
         || quota_set_bounds__(quotas, n, n_weighted, n_slots, true)) {
         return NULL;

@@ -243,7 +243,7 @@ apply_epochs__(const struct overlay_instance *o, struct instance *instance,
             i++;
         } else if (a && (!b || a->first <= b->first)) {
             error = apply_epoch__(instance, a, lines[i++], line);
-        } else {
+        } else if (b) {
             error = apply_epoch__(instance, b, 0, line);
             j++;
         }

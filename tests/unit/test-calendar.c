@@ -330,7 +330,7 @@ test_factors_properties(void **state)
         const struct calendar *calendar;
         size_t total = 0;
 
-        for (uint16_t i = 0; i < n; i++) {
+        for (uint16_t i = 0; i < (uint16_t) n; i++) {
             shares[i] = (struct calendar_share){
                 i, 1 + unit_random_below(&seed, 1000),
                 unit_random_below(&seed, 16) / 16.0,
@@ -338,7 +338,7 @@ test_factors_properties(void **state)
             };
         }
         unit_assert_error(calendar_create(shares, n, bits, &calendar), NULL);
-        for (uint16_t i = 0; i < n; i++) {
+        for (uint16_t i = 0; i < (uint16_t) n; i++) {
             double even = (double) slots / (double) n;
             size_t count = calendar_count(calendar, i);
 
@@ -348,8 +348,8 @@ test_factors_properties(void **state)
             n_good += count > shares[i].min_factor * even + 1
                       && count < shares[i].max_factor * even - 1;
         }
-        for (uint16_t i = 0; i < n; i++) {
-            for (uint16_t j = 0; j < n; j++) {
+        for (uint16_t i = 0; i < (uint16_t) n; i++) {
+            for (uint16_t j = 0; j < (uint16_t) n; j++) {
                 if (shares[i].weight > shares[j].weight
                     && shares[i].min_factor >= shares[j].min_factor
                     && shares[i].max_factor >= shares[j].max_factor) {

@@ -21,12 +21,16 @@ static size_t
 from_hex(const char *text, uint8_t *data)
 {
     size_t n = 0;
-    unsigned int byte;
-    int used;
 
-    while (sscanf(text, " %2x%n", &byte, &used) == 1) {
-        data[n++] = (uint8_t) byte;
-        text += used;
+    while (*text) {
+        const char digits[] = { text[0], *text == ' ' ? '\0' : text[1], '\0' };
+
+        if (*text == ' ') {
+            text++;
+        } else {
+            data[n++] = (uint8_t) strtoul(digits, NULL, 16);
+            text += 2;
+        }
     }
     return n;
 }
