@@ -274,7 +274,8 @@ class Audit:
     def upcalls(self, i, arrivals):
         """Returns the upcalls after the change to epoch number 'i', and their
         bound: for each source and version, each block of ticks that is met
-        and each member, once."""
+        and each member, once; and once for each source, which asks for the
+        balancer's address now and then."""
         samples = self.run["upcalls"]
         if len(samples) <= i + 1:
             return {}
@@ -289,7 +290,8 @@ class Audit:
             n = count_met(epoch["from"], limit, ticks)
             met += n
             members |= set(epoch["slots"]) if n else set()
-        bound = len(self.versions) * (met + len(members))
+        bound = (len(self.versions) * (met + len(members))
+                 + len(self.sources))
         count = samples[i + 1] - samples[i]
         if count > bound:
             self.faults.append("epoch %d: %d upcalls after the change, over "
