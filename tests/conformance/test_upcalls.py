@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Upcalls do not grow with events: what evlbd writes keeps the bound that the
+extension makes possible."""
+
+import random
+
+from test_events import packet
+from world import A4, A6
+
+# Ticks of the epoch [2000, 3000) of instance a: one for each prefix.
+PREFIXES = [2000, 2032, 2048, 2560, 2816, 2944, 2976, 2992]
+
+
+def misses(world):
+    """Returns how many packets the datapath had to ask about."""
+    return world.switch.lookups()[1]
+
+
+def test_events_cost_nothing(world):
+    """After first contact, no tick, entropy, TTL, DSCP, UDP port or packet size
+    costs an upcall; a sender costs one."""
+    rng = random.Random(5)
+    for tick in PREFIXES:
+        world.switch.receive("p1", [packet(A4, tick)])
+    before = misses(world)
+    events = [packet(A4, rng.randrange(2000, 3000), ttl=rng.randrange(2, 256),
+                     tos=rng.randrange(256), sport=rng.randrange(1, 65536),
+                     dport=rng.randrange(16384, 32768), ident=i,
+                     port_select=rng.randrange(65536),
+                     payload=bytes(rng.randrange(1, 1000)))
+              for i in range(2000)]
+    world.switch.receive("p1", events)
+    assert misses(world) - before == 0
+
+    # Senders: the first pass of each, and nothing more.
+    sources = ["192.168.7.%d" % i for i in range(1, 41)]
+    world.switch.receive("p1", [packet(A4, 2000, src=source)
+                                for source in sources])
+    assert misses(world) - before <= len(sources)
+    before = misses(world)
+    world.switch.receive("p1", [
+        packet(A4, rng.randrange(2000, 3000), src=rng.choice(sources))
+        for _ in range(1000)])
+    assert misses(world) - before == 0
+
+
+def test_slots_cost_nothing(world):
+    """Slots and members: an upcall for each member, not for each slot."""
+    rng = random.Random(6)
+    world.switch.receive("p1", [packet(A6, 3000 + slot, version=3,
+                                       slot_select=slot) for slot in (0, 1)])
+    before = misses(world)
+    world.switch.receive("p1", [
+        packet(A6, rng.randrange(4096, 2 ** 64 - 1), version=3,
+               slot_select=rng.randrange(65536)) for _ in range(1000)])
+    # The newest epoch's ticks above those of the older ones: a handful of
+    # prefixes, cut by theirs.
+    assert misses(world) - before <= 64
+    before = misses(world)
+    world.switch.receive("p1", [
+        packet(A6, rng.randrange(2 ** 40, 2 ** 64 - 1), version=3,
+               slot_select=rng.randrange(65536)) for _ in range(1000)])
+    assert misses(world) - before <= 8
