@@ -7,7 +7,8 @@ core_SRCS := controller/core/addr.c controller/core/calendar.c \
 	controller/core/instance.c controller/core/lead.c \
 	controller/core/lead-run.c \
 	controller/core/mem.c controller/core/neighbour.c \
-	controller/core/overlay.c controller/core/prefix.c
+	controller/core/overlay.c controller/core/predictor.c \
+	controller/core/prefix.c
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 	controller/rules/rule-diff.c controller/rules/rule-epochs.c \
 	controller/rules/rule-set.c
@@ -122,6 +123,13 @@ test-frame_SRCS := tests/unit/test-frame.c controller/core/frame.c \
 
 UNIT_TESTS += test-lead-run
 test-lead-run_SRCS := tests/unit/test-lead-run.c controller/core/lead-run.c
+
+UNIT_TESTS += test-lead
+test-lead_SRCS := tests/unit/test-lead.c controller/core/lead.c
+
+UNIT_TESTS += test-predictor
+test-predictor_SRCS := tests/unit/test-predictor.c \
+	controller/core/predictor.c controller/core/mem.c
 
 UNIT_TESTS += test-addr
 test-addr_SRCS := tests/unit/test-addr.c controller/core/addr.c

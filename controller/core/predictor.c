@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "controller/core/predictor.h"
+
+#include <stdlib.h>
+
+#include "controller/core/mem.h"
+
+#define MS_PER_S 1000.0
+
+/* A median is followed no further than this many times the look-ahead. */
+#define MAX_LOOK_AHEADS 10
+
+struct sample {
+    uint64_t tick;
+    uint32_t rate; /* 0 if it is not known. */
+    int64_t received;
+};
+
+struct sender {
+    uint32_t id;
+    size_t n; /* All that were taken since it was new. */
+    struct sample samples[PREDICTOR_WINDOW];
+};
+
+struct predictor {
+    struct predictor_settings settings;
+    struct sender senders[PREDICTOR_MAX_SENDERS];
+    size_t n;
+};
+
+/* The line that a sender moves on. */
+struct line {
+    uint64_t tick; /* At the time asked for. */
+    double rate;   /* Ticks a second. */
+};
+
+/* Creates a predictor that has heard of no sender. */
+struct predictor *
+predictor_create(const struct predictor_settings *settings)
+{
+    struct predictor *p = mem_zalloc(sizeof *p);
+
+    p->settings = *settings;
+    return p;
+}
+
+/* Destroys 'p', which may be NULL. */
+void
+predictor_destroy(struct predictor *p)
+{
+    free(p);
+}
+
+/* Has 'p' go by 'settings' from now on. */
+void
+predictor_set(struct predictor *p, const struct predictor_settings *settings)
+{
+    p->settings = *settings;
+}
+
+/* Returns 'tick' plus 'delta', which may be negative, saturated. */
+static uint64_t
+tick_add__(uint64_t tick, double delta)
+{
+    if (delta >= (double) (PREDICTOR_TICK_MAX - tick)) {
+        return PREDICTOR_TICK_MAX;
+    }
+    if (delta < 0) {
+        return -delta >= (double) tick ? 0 : tick - (uint64_t) -delta;
+    }
+    return tick + (uint64_t) delta;
+}
+
+/* Samples. */
+
+/* Returns the sample of 's' that came 'i' samples before its newest one, which
+ * 's' has. */
+static const struct sample *
+get_sample__(const struct sender *s, size_t i)
+{
+    return &s->samples[(s->n - 1 - i) % PREDICTOR_WINDOW];
+}
+
+static bool
+is_fresh__(const struct sample *sample, int64_t now)
+{
+    return now - sample->received < PREDICTOR_FRESH_MS;
+}
+
+/* Returns how many of the newest samples of 's' are fresh. */
+static size_t
+count_fresh__(const struct sender *s, int64_t now)
+{
+    size_t n = 0;
+
+    while (n < s->n && n < PREDICTOR_WINDOW
+           && is_fresh__(get_sample__(s, n), now)) {
+        n++;
+    }
+    return n;
+}
+
+/* Returns the sender 'id', a new one if it is not known or was silent too long,
+ * or NULL if there is no room. */
+static struct sender *
+find_sender__(struct predictor *p, uint32_t id, int64_t now)
+{
+    struct sender *unused = NULL;
+
+    for (size_t i = 0; i < p->n; i++) {
+        struct sender *s = &p->senders[i];
+        bool silent = !is_fresh__(get_sample__(s, 0), now);
+
+        if (s->id == id && !silent) {
+            return s;
+        }
+        unused = silent && (!unused || s->id == id) ? s : unused;
+    }
+    if (!unused && p->n < PREDICTOR_MAX_SENDERS) {
+        unused = &p->senders[p->n++];
+    }
+    if (unused) {
+        *unused = (struct sender){ .id = id };
+    }
+    return unused;
+}
+
+/* Takes in that 'sender' was at 'tick' at 'now', making 'rate' ticks a second,
+ * or 0 if it does not know. */
+enum predictor_verdict
+predictor_add(struct predictor *p, uint32_t sender, uint64_t tick,
+              uint32_t rate, int64_t now)
+{
+    struct sender *s = find_sender__(p, sender, now);
+
+    tick = tick < PREDICTOR_TICK_MAX ? tick : PREDICTOR_TICK_MAX;
+    if (!s) {
+        return PREDICTOR_TOO_MANY;
+    }
+    if (s->n && tick < get_sample__(s, 0)->tick) {
+        return PREDICTOR_BACKWARDS;
+    }
+    s->samples[s->n++ % PREDICTOR_WINDOW] = (struct sample){ tick, rate, now };
+    return PREDICTOR_TAKEN;
+}
+
+/* Lines. */
+
+static uint64_t
+extrapolate__(const struct sample *sample, double rate, int64_t at)
+{
+    return tick_add__(sample->tick,
+                      rate * (double) (at - sample->received) / MS_PER_S);
+}
+
+/* Stores in '*line' the one that fits the 'n' newest samples of 's' best, by
+ * least squares.  Returns false if that is none, or one that runs backwards. */
+static bool
+fit_line__(const struct sender *s, size_t n, int64_t at, struct line *line)
+{
+    const struct sample *newest = get_sample__(s, 0);
+    double x_mean = 0, y_mean = 0, xx = 0, xy = 0;
+
+    /* Seconds and ticks, relative to the newest sample: differences are exact
+     * enough as floating-point numbers where the ticks themselves are not. */
+    for (size_t i = 0; i < n; i++) {
+        const struct sample *sample = get_sample__(s, i);
+
+        x_mean -= (double) (newest->received - sample->received) / MS_PER_S;
+        y_mean -= (double) (newest->tick - sample->tick);
+    }
+    x_mean /= (double) n;
+    y_mean /= (double) n;
+    for (size_t i = 0; i < n; i++) {
+        const struct sample *sample = get_sample__(s, i);
+        double x = -(double) (newest->received - sample->received) / MS_PER_S
+                   - x_mean;
+
+        xx += x * x;
+        xy += x * (-(double) (newest->tick - sample->tick) - y_mean);
+    }
+    if (!(xx > 0)) {
+        return false;
+    }
+    line->rate = xy / xx > 0 ? xy / xx : 0;
+    line->rate = line->rate < UINT32_MAX ? line->rate : UINT32_MAX;
+    line->tick = tick_add__(newest->tick, y_mean - line->rate * x_mean);
+    line->tick = tick_add__(
+        line->tick, line->rate * (double) (at - newest->received) / MS_PER_S);
+    return true;
+}
+
+/* Stores in '*line' where 's' is at the time 'at'.  Returns false if 's' has not
+ * told enough. */
+static bool
+get_line__(const struct sender *s, int64_t now, int64_t at, struct line *line)
+{
+    size_t n = count_fresh__(s, now);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct sample *sample = get_sample__(s, i);
+
+        if (sample->rate) {
+            line->rate = sample->rate;
+            line->tick = extrapolate__(sample, sample->rate, at);
+            return true;
+        }
+    }
+    return n >= 2 && fit_line__(s, n, at, line);
+}
+
+static int
+compare_lines__(const void *a_, const void *b_)
+{
+    const struct line *a = a_;
+    const struct line *b = b_;
+
+    return (a->tick > b->tick) - (a->tick < b->tick);
+}
+
+/* Stores in 'lines' those of the senders at the time 'at', by ascending tick,
+ * and returns how many there are. */
+static size_t
+get_lines__(const struct predictor *p, int64_t now, int64_t at,
+            struct line lines[PREDICTOR_MAX_SENDERS])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n; i++) {
+        n += get_line__(&p->senders[i], now, at, &lines[n]);
+    }
+    if (n) {
+        qsort(lines, n, sizeof *lines, compare_lines__);
+    }
+    return n;
+}
+
+/* Returns true if 'line' is as near to 'median' as senders may be apart. */
+static bool
+agrees__(const struct predictor *p, const struct line *line,
+         const struct line *median)
+{
+    uint64_t distance = line->tick > median->tick ? line->tick - median->tick
+                                                  : median->tick - line->tick;
+
+    return (double) distance <= line->rate * p->settings.skew / MS_PER_S;
+}
+
+/* Makes the prediction of the 'n' 'lines', which are sorted, for 'ahead' ms from
+ * now. */
+static void
+combine__(const struct predictor *p, const struct line *lines, size_t n,
+          uint32_t ahead, struct prediction *prediction)
+{
+    const struct line *median = &lines[n / 2];
+    double most =
+        median->rate
+        * (MAX_LOOK_AHEADS * (double) p->settings.look_ahead - (double) ahead)
+        / MS_PER_S;
+    uint64_t limit = tick_add__(median->tick, most > 0 ? most : 0);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!agrees__(p, &lines[i], median)) {
+            prediction->n_quarantined++;
+            continue;
+        }
+        if (lines[i].rate > prediction->rate) {
+            prediction->rate = lines[i].rate;
+        }
+        prediction->tick = lines[i].tick < limit ? lines[i].tick : limit;
+    }
+    prediction->known = prediction->n_quarantined * 2 < n;
+}
+
+/* Stores in '*prediction' where the senders are 'ahead' ms from 'now'. */
+void
+predictor_predict(const struct predictor *p, int64_t now, uint32_t ahead,
+                  struct prediction *prediction)
+{
+    struct line lines[PREDICTOR_MAX_SENDERS];
+    size_t n = get_lines__(p, now, now + ahead, lines);
+
+    *prediction = (struct prediction){ .age = -1 };
+    for (size_t i = 0; i < p->n; i++) {
+        const struct sample *newest = get_sample__(&p->senders[i], 0);
+        int64_t age = now - newest->received;
+
+        if (is_fresh__(newest, now)) {
+            prediction->n_senders++;
+        }
+        if (prediction->age < 0 || age < prediction->age) {
+            prediction->age = age;
+        }
+    }
+    if (n) {
+        combine__(p, lines, n, ahead, prediction);
+    }
+}
+
+/* Returns the first tick from 'tick' on that is a multiple of a power of two, as
+ * large a one as puts it off by no more than 'spare' ticks for any 'tick': its
+ * prefixes are few. */
+uint64_t
+predictor_round_up(uint64_t tick, double spare)
+{
+    uint64_t unit = 1;
+
+    while (unit < UINT64_C(1) << 62 && (double) (unit * 2) <= spare) {
+        unit *= 2;
+    }
+    if (tick > PREDICTOR_TICK_MAX - (unit - 1)) {
+        return tick;
+    }
+    return (tick + unit - 1) & ~(unit - 1);
+}

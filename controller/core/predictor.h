@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_PREDICTOR_H
+#define EVLB_PREDICTOR_H 1
+
+/* Foresees the ticks of one instance from what its senders tell.
+ *
+ *       tick
+ *        |                       . +   newest of the senders that agree
+ *        |                  . '  |
+ *        |     o   o   o '       |
+ *        +-----------------------+--- time
+ *          samples    now     now + ahead
+ *
+ * Each sender tells its current tick about once a second, and its rate if it
+ * knows it.  A sender's line goes through the newest sample that has a rate,
+ * or is fitted to its newest samples by least squares.  A sender that lies
+ * further than 'skew' from the median one is left out; if no majority remains,
+ * nothing is foreseen.  The prediction is the furthest of the others, for a
+ * boundary must lie ahead of all.
+ *
+ * Samples come from the network, so their values may be anything.  Arithmetic
+ * saturates at PREDICTOR_TICK_MAX.
+ *
+ * Times are milliseconds of a monotonic clock, at which samples were received:
+ * clocks of senders are not looked at.  This does no I/O. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PREDICTOR_MAX_SENDERS 256
+#define PREDICTOR_WINDOW 10     /* Samples of a sender that are kept. */
+#define PREDICTOR_FRESH_MS 5000 /* Age at which a sample is forgotten. */
+#define PREDICTOR_TICK_MAX (UINT64_MAX - 1)
+
+struct predictor_settings {
+    uint32_t look_ahead; /* How far one looks ahead, usually. */
+    uint32_t skew;       /* How far senders may be apart. */
+};
+
+/* What became of a sample.
+ *
+ *                  VERDICT    word */
+#define PREDICTOR_VERDICTS                                               \
+    PREDICTOR_VERDICT(TAKEN, "taken")                                    \
+    PREDICTOR_VERDICT(BACKWARDS, "backwards") /* Before the last one. */ \
+    PREDICTOR_VERDICT(TOO_MANY, "too_many")   /* Senders; this is new. */
+
+enum predictor_verdict {
+#define PREDICTOR_VERDICT(VERDICT, WORD) PREDICTOR_##VERDICT,
+    PREDICTOR_VERDICTS
+#undef PREDICTOR_VERDICT
+};
+
+struct prediction {
+    bool known;           /* Are 'tick' and 'rate' known? */
+    uint64_t tick;        /* Of the furthest sender, at the time asked for. */
+    double rate;          /* Ticks a second, of the fastest sender. */
+    size_t n_senders;     /* That told something of late. */
+    size_t n_quarantined; /* Of these, how many do not agree. */
+    int64_t age;          /* Of the newest sample; -1 if there is none. */
+};
+
+struct predictor;
+
+struct predictor *predictor_create(const struct predictor_settings *);
+void predictor_destroy(struct predictor *);
+
+void predictor_set(struct predictor *, const struct predictor_settings *);
+enum predictor_verdict
+predictor_add(struct predictor *, uint32_t sender, uint64_t tick,
+              uint32_t rate, int64_t now);
+void predictor_predict(const struct predictor *, int64_t now, uint32_t ahead,
+                       struct prediction *);
+
+uint64_t predictor_round_up(uint64_t tick, double spare);
+
+#endif /* predictor.h */
