@@ -140,14 +140,7 @@ parse_sources__(struct reader *r, const config_setting_t *group,
         reader_fail(r, group, "lacks sources: nobody could send");
         return;
     }
-    reader_check_list(r, list);
-    instance->sources = mem_zalloc(n * sizeof *instance->sources);
-    for (size_t i = 0; !r->error && i < n; i++) {
-        const config_setting_t *setting =
-            config_setting_get_elem(list, (unsigned int) i);
-
-        parse_block(r, setting, &instance->sources[instance->n_sources++]);
-    }
+    parse_blocks(r, list, &instance->sources, &instance->n_sources);
 }
 
 static void
@@ -175,7 +168,8 @@ parse_instance__(struct reader *r, const config_setting_t *group,
 {
     static const char *const names[] = {
         "name",    "id",   "addresses", "interfaces", "udp_ports",
-        "sources", "late", "members",   "epochs",     NULL
+        "sources", "late", "members",   "epochs",     "sync",
+        "sync_from", "sync_skew", "look_ahead", NULL
     };
     static const char *const lates[] = { "newest", "drop", NULL };
     struct instance *instance = &state->instances[state->n_instances++];
@@ -194,6 +188,7 @@ parse_instance__(struct reader *r, const config_setting_t *group,
     parse_instance_interfaces__(r, group, state, instance);
     parse_udp_ports__(r, group, instance);
     parse_sources__(r, group, instance);
+    parse_sync(r, group, state, instance);
     parse_members(r, group, instance);
     check_found(r, group, state);
     parse_epochs(r, group, instance);

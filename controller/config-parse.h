@@ -35,12 +35,18 @@ void
 parse_instances(struct reader *, const config_setting_t *root, struct state *);
 void parse_members(struct reader *, const config_setting_t *instance,
                    struct instance *);
+void parse_sync(struct reader *, const config_setting_t *instance,
+                const struct state *, struct instance *);
+void parse_epoch_settings(struct reader *, const config_setting_t *root,
+                          struct state *);
 void parse_epochs(struct reader *, const config_setting_t *instance,
                   struct instance *);
 
 char *parse_name(struct reader *, const config_setting_t *group);
 void parse_mac(struct reader *, const config_setting_t *group,
                const char *name, struct mac *);
+void parse_blocks(struct reader *, const config_setting_t *list,
+                  struct addr_block **, size_t *n);
 void parse_addr(struct reader *, const config_setting_t *, struct in6_addr *);
 void
 parse_block(struct reader *, const config_setting_t *, struct addr_block *);

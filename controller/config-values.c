@@ -77,6 +77,23 @@ parse_block(struct reader *r, const config_setting_t *setting,
     }
 }
 
+/* Stores in '*blocksp' and '*n' the addresses and prefixes in 'list', which may
+ * be NULL. */
+void
+parse_blocks(struct reader *r, const config_setting_t *list,
+             struct addr_block **blocksp, size_t *n)
+{
+    *blocksp = mem_zalloc(reader_length(list) * sizeof **blocksp);
+    *n = 0;
+    if (list) {
+        reader_check_list(r, list);
+    }
+    for (size_t i = 0; !r->error && i < reader_length(list); i++) {
+        parse_block(r, config_setting_get_elem(list, (unsigned int) i),
+                    &(*blocksp)[(*n)++]);
+    }
+}
+
 /* Stores in 'port' what 'setting' is: a port's name or OpenFlow number. */
 void
 parse_port(struct reader *r, const config_setting_t *setting,

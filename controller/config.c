@@ -25,6 +25,7 @@ evlb_config_destroy(struct evlb_config *config)
         state_destroy(&config->state);
         log_settings_destroy(&config->log);
         free(config->file);
+        free(config->state_file);
         free(config);
     }
 }
@@ -142,12 +143,28 @@ parse_openflow__(struct reader *r, const config_setting_t *root,
 }
 
 static void
+parse_state_file__(struct reader *r, const config_setting_t *root,
+                   struct evlb_config *config)
+{
+    const config_setting_t *setting =
+        r->error ? NULL : config_setting_get_member(root, "state_file");
+    const char *file = setting ? reader_to_string(r, setting) : "";
+
+    if (!r->error && *file && *file != '/') {
+        reader_fail(r, setting, "\"%s\" is no absolute path", file);
+    }
+    config->state_file = setting ? mem_strdup(file) : NULL;
+}
+
+static void
 parse_root__(struct reader *r, const config_setting_t *root,
              struct evlb_config *config)
 {
     static const char *const names[] = { "admin",      "openflow",  "log",
                                          "l2_miss",    "neighbour", "bridges",
-                                         "interfaces", "instances", NULL };
+                                         "interfaces", "instances",
+                                         "min_lead",   "epochs_kept",
+                                         "quiesce",    "state_file", NULL };
     static const char *const l2_misses[] = { "drop", "normal", NULL };
 
     reader_check_names(r, root, names);
@@ -157,6 +174,8 @@ parse_root__(struct reader *r, const config_setting_t *root,
     parse_neighbours(r, root, &config->state.neighbours);
     config->state.l2_normal =
         reader_find_choice(r, root, "l2_miss", l2_misses, 1);
+    parse_epoch_settings(r, root, &config->state);
+    parse_state_file__(r, root, config);
     parse_bridges(r, root, &config->state);
     parse_interfaces(r, root, &config->state);
     parse_instances(r, root, &config->state);

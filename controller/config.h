@@ -37,6 +37,7 @@ struct evlb_config {
     unsigned int controller_limit; /* ours. */
     struct admin_settings admin;
     struct log_settings log;
+    char *state_file; /* Empty for none, NULL if the file does not say. */
     struct state state;
 };
 

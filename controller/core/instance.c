@@ -23,6 +23,8 @@ instance_destroy__(struct instance *instance)
     free(instance->addresses);
     free(instance->interfaces);
     free(instance->sources);
+    free(instance->sync.address);
+    free(instance->sync.list);
     free(instance->members);
     epochs_destroy(&instance->epochs);
     free(instance->epoch_lines);
@@ -69,6 +71,11 @@ instance_clone__(struct instance *copy, const struct instance *instance,
                             instance->n_sources * sizeof *copy->sources);
     copy->members = mem_dup(instance->members,
                             instance->n_members * sizeof *copy->members);
+    copy->sync.address = instance->sync.address
+                             ? mem_strdup(instance->sync.address)
+                             : NULL;
+    copy->sync.list = mem_dup(
+        instance->sync.list, instance->sync.n_list * sizeof *copy->sync.list);
     epochs_clone(&copy->epochs, &instance->epochs);
     copy->epoch_lines =
         mem_dup(instance->epoch_lines, instance->epochs.n * sizeof(int));
@@ -321,6 +328,36 @@ instance_check_member(const struct instance *instance,
                           1u << member->bits, member->base);
     }
     return NULL;
+}
+
+static bool
+contains__(const struct addr_block *blocks, size_t n,
+           const struct in6_addr *addr)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (addr_block_contains(&blocks[i], addr)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns true if 'instance' goes by what 'sender' says about its ticks. */
+bool
+instance_believes_sync(const struct instance *instance,
+                       const struct in6_addr *sender)
+{
+    const struct sync_settings *sync = &instance->sync;
+
+    switch (sync->from) {
+    case SYNC_FROM_SENDERS:
+        return contains__(instance->sources, instance->n_sources, sender);
+    case SYNC_FROM_ANY:
+        return true;
+    case SYNC_FROM_LIST:
+        return contains__(sync->list, sync->n_list, sender);
+    }
+    abort();
 }
 
 /* Returns true if packets for 'a' and for 'b' meet the same receiver: its MAC

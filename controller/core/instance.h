@@ -30,6 +30,10 @@ struct route {
     struct addr_block to;
     struct in6_addr via;
 };
+/* Defaults of struct state, milliseconds. */
+#define STATE_MIN_LEAD 300
+#define STATE_EPOCHS_KEPT 4
+#define STATE_QUIESCE 10000
 
 /* A layer-2 interface: one MAC address, on the untagged frames or on those of
  * one VLAN. */
@@ -73,12 +77,30 @@ struct member {
     bool keep;      /* Leave the load-balancer header? */
     struct port egress;
     int line; /* 0 if it was added at run time. */
+    /* controller/store/overlay-record.c writes and reads all of this. */
 };
 
 /* What happens to ticks before the oldest epoch. */
 enum late_policy {
     LATE_NEWEST, /* They go by the newest epoch. */
     LATE_DROP    /* They are dropped. */
+};
+
+/* Whose Sync datagrams are believed. */
+enum sync_from {
+    SYNC_FROM_SENDERS, /* Those of the instance's sources. */
+    SYNC_FROM_ANY,     /* Everybody's. */
+    SYNC_FROM_LIST     /* Those of a list of its own. */
+};
+
+/* How an instance learns how far its ticks are. */
+struct sync_settings {
+    char *address; /* Where it listens, udp:ADDRESS:PORT, or NULL. */
+    enum sync_from from;
+    struct addr_block *list; /* SYNC_FROM_LIST only. */
+    size_t n_list;
+    uint32_t look_ahead; /* Of a boundary that is chosen for it, ms. */
+    uint32_t skew;       /* How far senders may be apart, ms. */
 };
 
 struct instance {
@@ -95,6 +117,7 @@ struct instance {
     struct member *members; /* By ascending 'id'. */
     size_t n_members;
     enum late_policy late;
+    struct sync_settings sync;
     struct epochs epochs;
     int *epoch_lines; /* Parallel to 'epochs'. */
     int line;
@@ -127,7 +150,10 @@ struct neighbour_settings {
 
 struct state {
     struct neighbour_settings neighbours;
-    bool l2_normal; /* Is a frame for others bridge traffic? */
+    bool l2_normal;       /* Is a frame for others bridge traffic? */
+    uint32_t min_lead;    /* Of a boundary, until it was measured; ms. */
+    uint32_t epochs_kept; /* The newest of an instance that stay. */
+    uint32_t quiesce;     /* From an epoch's end until it may go; ms. */
     struct interface *interfaces;
     size_t n_interfaces;
     struct instance *instances;
@@ -154,6 +180,7 @@ bool port_from_keyword(const char *, struct port *);
 bool interface_next_hop(const struct interface *, const struct in6_addr *ip,
                         struct in6_addr *next_hop);
 
+bool instance_believes_sync(const struct instance *, const struct in6_addr *);
 const struct member *
 instance_find_member(const struct instance *, uint16_t id);
 char *instance_check_member(const struct instance *, const struct member *);

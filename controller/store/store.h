@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_STORE_H
+#define EVLB_STORE_H 1
+
+/* What survives a restart: records, each a text under a key.
+ *
+ *     event loop --- transactions ---> queue ---> writer thread ---> SQLite
+ *                <------ done --------------------'
+ *
+ * A transaction is all done or not at all.  Its call back comes from the event
+ * loop, once it is on the disk: a process that dies after that finds it there,
+ * and so does one whose machine does.  Transactions that wait while another one
+ * is written are written together.
+ *
+ * The file is locked as long as the store is open. */
+
+#include <stddef.h>
+
+struct event_base;
+struct store;
+struct store_txn;
+
+/* 'error' is NULL if the transaction is on the disk.  Otherwise it says why
+ * nothing of it is. */
+typedef void store_done_cb(void *aux, const char *error);
+
+/* Called with each record.  Returns NULL, or an error that ends the loading. */
+typedef char *store_record_cb(void *aux, const char *key, const char *value);
+
+char *store_open(struct event_base *, const char *file, struct store **);
+void store_close(struct store *);
+
+char *store_load(struct store *, store_record_cb *, void *aux);
+
+struct store_txn *store_txn_create(void);
+void store_txn_put(struct store_txn *, const char *key, const char *value);
+void store_txn_delete(struct store_txn *, const char *key);
+void store_commit(struct store *, struct store_txn *, store_done_cb *,
+                  void *aux);
+
+#endif /* store.h */

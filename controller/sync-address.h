@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_SYNC_ADDRESS_H
+#define EVLB_SYNC_ADDRESS_H 1
+
+/* Addresses that Sync datagrams come to, as the configuration writes them:
+ *
+ *     udp:ADDRESS:PORT
+ *
+ * with an IPv6 address in brackets. */
+
+#include <sys/socket.h>
+
+struct sync_address {
+    struct sockaddr_storage sa;
+    socklen_t len;
+};
+
+char *sync_address_parse(const char *, struct sync_address *);
+
+#endif /* sync-address.h */
