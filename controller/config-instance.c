@@ -167,8 +167,8 @@ parse_instance__(struct reader *r, const config_setting_t *group,
                  struct state *state)
 {
     static const char *const names[] = {
-        "name",    "id",   "addresses", "interfaces", "udp_ports",
-        "sources", "late", "members",   "epochs",     "sync",
+        "name",      "id",        "addresses",  "interfaces", "udp_ports",
+        "sources",   "late",      "members",    "epochs",     "sync",
         "sync_from", "sync_skew", "look_ahead", NULL
     };
     static const char *const lates[] = { "newest", "drop", NULL };

@@ -71,9 +71,8 @@ parse_sync(struct reader *r, const config_setting_t *group,
         parse_address__(r, setting, state, instance);
     }
     parse_from__(r, group, sync);
-    sync->look_ahead = (uint32_t) reader_find_uint(r, group, "look_ahead", 1,
-                                                   TIME_MAX,
-                                                   LOOK_AHEAD_DEFAULT);
+    sync->look_ahead = (uint32_t) reader_find_uint(
+        r, group, "look_ahead", 1, TIME_MAX, LOOK_AHEAD_DEFAULT);
     sync->skew = (uint32_t) reader_find_uint(r, group, "sync_skew", 1,
                                              TIME_MAX, SKEW_DEFAULT);
 }
@@ -83,12 +82,10 @@ parse_epoch_settings(struct reader *r, const config_setting_t *root,
                      struct state *state)
 {
     state->min_lead = (uint32_t) reader_find_uint(r, root, "min_lead", 0,
-                                                  TIME_MAX,
-                                                  STATE_MIN_LEAD);
-    state->epochs_kept = (uint32_t) reader_find_uint(
-        r, root, "epochs_kept", 1, 64, STATE_EPOCHS_KEPT);
+                                                  TIME_MAX, STATE_MIN_LEAD);
+    state->epochs_kept = (uint32_t) reader_find_uint(r, root, "epochs_kept", 1,
+                                                     64, STATE_EPOCHS_KEPT);
     state->quiesce = 1000
-                     * (uint32_t) reader_find_uint(r, root, "quiesce", 0,
-                                                   86400, STATE_QUIESCE
-                                                              / 1000);
+                     * (uint32_t) reader_find_uint(
+                         r, root, "quiesce", 0, 86400, STATE_QUIESCE / 1000);
 }

@@ -160,11 +160,11 @@ static void
 parse_root__(struct reader *r, const config_setting_t *root,
              struct evlb_config *config)
 {
-    static const char *const names[] = { "admin",      "openflow",  "log",
-                                         "l2_miss",    "neighbour", "bridges",
-                                         "interfaces", "instances",
-                                         "min_lead",   "epochs_kept",
-                                         "quiesce",    "state_file", NULL };
+    static const char *const names[] = {
+        "admin",   "openflow",   "log",       "l2_miss",  "neighbour",
+        "bridges", "interfaces", "instances", "min_lead", "epochs_kept",
+        "quiesce", "state_file", NULL
+    };
     static const char *const l2_misses[] = { "drop", "normal", NULL };
 
     reader_check_names(r, root, names);

@@ -7,24 +7,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
 #include <event2/event.h>
 
+#include <openvswitch/vlog.h>
+
+#include "controller/api/now.h"
 #include "controller/core/mem.h"
 #include "controller/target/ovs/server.h"
 
+VLOG_DEFINE_THIS_MODULE(evlb_operation);
+
 /* How often to look whether a switch that is waited for went away. */
 #define POLL_MS 100
-
-static int64_t
-now_ms__(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t) ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* Adds a sentence to the notes of 'op''s result. */
 void
@@ -52,11 +48,18 @@ operation_finish__(struct operation *op, char *error)
     const struct engine_result *result = NULL;
 
     ovs_list_remove(&op->node);
+    overlay_destroy(op->overlay);
+    engine_state_free__(op->state);
     if (!error || op->phase == OPERATION_COMMITTING) {
         op->result.notes = op->notes ? op->notes : "";
         result = &op->result;
     }
-    op->done(op->aux, error, result);
+    if (op->done) {
+        op->done(op->aux, error, result);
+    } else if (error) {
+        VLOG_WARN("instance %s: epochs that are over stay: %s", op->instance,
+                  error);
+    }
     free(error);
     free(op->notes);
     free(op->instance);
@@ -64,25 +67,61 @@ operation_finish__(struct operation *op, char *error)
     free(op);
 }
 
-/* Plans 'op', and puts what it changes in service. */
+/* Puts what 'op' changes in service. */
+static void
+operation_serve__(struct engine *engine, struct operation *op)
+{
+    op->phase = OPERATION_COMMITTING;
+    op->deadline = now_ms() + ENGINE_COMMIT_MS;
+    engine_serve__(engine, op->overlay, op->state);
+    op->overlay = NULL;
+    op->state = NULL;
+    op->version = engine->version;
+}
+
+static void
+stored_cb__(void *op_, const char *error)
+{
+    struct operation *op = op_;
+    struct engine *engine = op->engine;
+
+    engine->storing = NULL;
+    if (error) {
+        operation_finish__(op, mem_printf("nothing is changed, for it could "
+                                          "not be stored: %s",
+                                          error));
+    } else {
+        operation_serve__(engine, op);
+    }
+    engine_operations_wake__(engine);
+}
+
+/* Plans 'op', and has what it changes stored, or puts it in service. */
 static char *
 operation_start__(struct engine *engine, struct operation *op)
 {
-    struct overlay *overlay = overlay_clone(engine->overlay);
-    struct state *state = NULL;
-    char *error = operation_plan__(engine, op, overlay);
+    char *error;
 
+    op->overlay = overlay_clone(engine->overlay);
+    error = operation_plan__(engine, op, op->overlay);
     if (!error) {
-        error = engine_check__(engine, overlay, &state);
+        error = engine_check__(engine, op->overlay, &op->state);
     }
     if (error) {
-        overlay_destroy(overlay);
         return error;
     }
-    op->phase = OPERATION_COMMITTING;
-    op->deadline = now_ms__() + ENGINE_COMMIT_MS;
-    engine_serve__(engine, overlay, state);
-    op->version = engine->version;
+    if (engine->store) {
+        const struct instance *instance =
+            state_find_instance_by_name(op->state, op->instance);
+
+        op->phase = OPERATION_STORING;
+        engine->storing = op;
+        engine_store_put__(engine, op->overlay, instance->id, stored_cb__, op);
+    } else {
+        operation_note__(op, "A restart of evlbd forgets this, because no "
+                             "\"state_file\" is set.");
+        operation_serve__(engine, op);
+    }
     return NULL;
 }
 
@@ -134,7 +173,7 @@ operation_wait__(struct engine *engine, struct operation *op)
         operation_finish__(op, NULL);
         return false;
     }
-    if (now_ms__() >= op->deadline) {
+    if (now_ms() >= op->deadline) {
         operation_finish__(op, mem_printf("the change is in service, but not "
                                           "committed after %d s by: %s (the "
                                           "log says why; it is tried again)",
@@ -158,8 +197,10 @@ operation_run__(struct engine *engine, struct operation *op)
             operation_finish__(op, error);
             return false;
         }
-        return operation_wait__(engine, op);
+        return op->phase == OPERATION_STORING || operation_wait__(engine, op);
     }
+    case OPERATION_STORING:
+        return true;
     case OPERATION_COMMITTING:
         return operation_wait__(engine, op);
     }
@@ -220,6 +261,7 @@ operation_create__(struct engine *engine, enum operation_type type,
 {
     struct operation *op = mem_zalloc(sizeof *op);
 
+    op->engine = engine;
     op->type = type;
     op->phase = OPERATION_QUEUED;
     op->instance = mem_strdup(instance);
@@ -278,4 +320,19 @@ engine_remove_member(struct engine *engine, const char *instance,
                                               instance, done, aux);
 
     op->member.id = member;
+}
+
+/* Takes out the epochs of 'instance' that are over, unless that is under way. */
+void
+engine_clean_up__(struct engine *engine, const char *instance)
+{
+    struct operation *op;
+
+    LIST_FOR_EACH (op, node, &engine->operations) {
+        if (op->type == OPERATION_CLEAN_UP
+            && !strcmp(op->instance, instance)) {
+            return;
+        }
+    }
+    operation_create__(engine, OPERATION_CLEAN_UP, instance, NULL, NULL);
 }

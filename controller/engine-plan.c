@@ -8,19 +8,42 @@
 #include <stdlib.h>
 
 #include "controller/core/mem.h"
+#include "controller/rules/rule-set.h"
 
 /* Slot bits of an instance's first epoch. */
 #define FIRST_BITS CALENDAR_BITS_MAX
 
+/* Returns true if a bridge holds, or should hold, the epoch 'id' of
+ * 'instance'. */
+static bool
+is_held__(const struct engine *engine, const struct instance *instance,
+          uint16_t id)
+{
+    struct rule key = { .kind = RULE_CALENDAR };
+
+    key.calendar.instance = instance->id;
+    key.calendar.epoch = id;
+    for (size_t i = 0; i < engine->n_bridges; i++) {
+        const struct engine_bridge *b = &engine->bridges[i];
+
+        if (rule_set_find(b->rules, &key)
+            || (b->held && rule_set_find(b->held, &key))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Returns the id of the next epoch of 'instance': behind the newest one's, but
- * none that is connected.  There are always fewer epochs than ids. */
+ * none that is connected anywhere.  There are always fewer than ids. */
 static uint16_t
-next_id__(const struct instance *instance)
+next_id__(const struct engine *engine, const struct instance *instance)
 {
     const struct epoch *newest = epochs_newest(&instance->epochs);
     uint16_t id = newest ? (uint16_t) (newest->id + 1) : 1;
 
-    while (epochs_find_id(&instance->epochs, id)) {
+    while (epochs_find_id(&instance->epochs, id)
+           || is_held__(engine, instance, id)) {
         id++;
     }
     return id;
@@ -28,25 +51,30 @@ next_id__(const struct instance *instance)
 
 /* Decides where 'op''s epoch begins. */
 static char *
-plan_boundary__(const struct instance *instance, struct operation *op)
+plan_boundary__(const struct engine *engine, const struct instance *instance,
+                struct operation *op)
 {
-    if (!op->boundary.automatic) {
-        op->result.boundary = op->boundary.at_event;
-    } else if (!instance->epochs.n) {
-        op->result.boundary = 0;
-    } else {
-        return mem_printf("instance %s: nothing tells how far its ticks are: "
-                          "say with which event the epoch is to begin",
-                          instance->name);
+    char *error, *note;
+
+    if (op->boundary.automatic) {
+        return engine_choose_boundary__(engine, instance,
+                                        &op->result.boundary);
     }
-    return NULL;
+    op->result.boundary = op->boundary.at_event;
+    error = engine_check_boundary__(engine, instance, op->result.boundary,
+                                    op->boundary.force, &note);
+    if (note) {
+        operation_note__(op, "%s", note);
+        free(note);
+    }
+    return error;
 }
 
 /* Connects the epoch of 'shares' to 'instance' of 'overlay'. */
 static char *
-plan_epoch__(const struct instance *instance, struct operation *op,
-             const struct calendar_share *shares, size_t n,
-             struct overlay *overlay)
+plan_epoch__(const struct engine *engine, const struct instance *instance,
+             struct operation *op, const struct calendar_share *shares,
+             size_t n, struct overlay *overlay)
 {
     const struct epoch *newest = epochs_newest(&instance->epochs);
     const struct calendar *calendar;
@@ -59,9 +87,9 @@ plan_epoch__(const struct instance *instance, struct operation *op,
         free(reason);
         return error;
     }
-    error = plan_boundary__(instance, op);
+    error = plan_boundary__(engine, instance, op);
     if (!error) {
-        op->result.epoch = next_id__(instance);
+        op->result.epoch = next_id__(engine, instance);
         error = overlay_connect(overlay, instance->id, op->result.epoch,
                                 op->result.boundary, newest ? newest->xor : 0,
                                 calendar);
@@ -74,14 +102,14 @@ static char *
 plan_set__(struct engine *engine, const struct instance *instance,
            struct operation *op, struct overlay *overlay)
 {
-    (void) engine;
     for (size_t i = 0; i < op->n_shares; i++) {
         if (!instance_find_member(instance, op->shares[i].member)) {
             return mem_printf("instance %s has no member %" PRIu16,
                               instance->name, op->shares[i].member);
         }
     }
-    return plan_epoch__(instance, op, op->shares, op->n_shares, overlay);
+    return plan_epoch__(engine, instance, op, op->shares, op->n_shares,
+                        overlay);
 }
 
 static char *
@@ -93,7 +121,6 @@ plan_drain__(struct engine *engine, const struct instance *instance,
     size_t n = 0;
     char *error;
 
-    (void) engine;
     if (!newest) {
         return mem_printf("instance %s has no epoch", instance->name);
     }
@@ -108,7 +135,7 @@ plan_drain__(struct engine *engine, const struct instance *instance,
                            ", does not name member %" PRIu16,
                            instance->name, newest->id, op->member.id);
     } else {
-        error = plan_epoch__(instance, op, shares, n, overlay);
+        error = plan_epoch__(engine, instance, op, shares, n, overlay);
     }
     free(shares);
     return error;
@@ -163,6 +190,19 @@ plan_remove__(struct engine *engine, const struct instance *instance,
                           instance->name, epoch->id, member->id);
     }
     overlay_remove_member(overlay, instance->id, member->id);
+    return NULL;
+}
+
+static char *
+plan_clean_up__(struct engine *engine, const struct instance *instance,
+                struct operation *op, struct overlay *overlay)
+{
+    uint64_t oldest = engine_cleanup_oldest__(engine, instance);
+
+    (void) op;
+    if (oldest) {
+        overlay_retire(overlay, instance->id, oldest);
+    }
     return NULL;
 }
 

@@ -13,6 +13,7 @@
 #include "controller/counters.h"
 #include "controller/epoch-log.h"
 #include "controller/rules/rule-set.h"
+#include "controller/sync.h"
 #include "controller/target/ovs/server.h"
 #include "controller/target/ovs/session.h"
 
@@ -64,6 +65,8 @@ committed_cb__(void *engine_, uint64_t datapath_id,
         return;
     }
     VLOG_DBG("switch %s holds all %zu rules", bridge->name, rules->n);
+    rule_set_unref(b->held);
+    b->held = rule_set_ref(rules);
     if (rules == b->rules) {
         b->committed = b->version;
     }
@@ -92,6 +95,7 @@ update_bridges__(struct engine *engine)
         if (old) {
             bridges[i] = *old;
             old->rules = NULL;
+            old->held = NULL;
             old->probe = NULL;
         }
     }
@@ -99,6 +103,7 @@ update_bridges__(struct engine *engine)
         struct engine_bridge *b = &engine->bridges[i];
 
         rule_set_unref(b->rules);
+        rule_set_unref(b->held);
         engine_probe_destroy__(b->probe);
         if (!state_find_bridge(state, b->datapath_id)) {
             ovs_server_remove(engine->server, b->datapath_id);
@@ -135,8 +140,8 @@ engine_apply(struct engine *engine)
 /* The state. */
 
 /* Destroys 'state', which may be NULL, and frees it. */
-static void
-state_free__(struct state *state)
+void
+engine_state_free__(struct state *state)
 {
     if (state) {
         state_destroy(state);
@@ -159,7 +164,7 @@ engine_check__(const struct engine *engine, const struct overlay *overlay,
         error = state_check_successor(engine->state, *statep, &line);
     }
     if (error) {
-        state_free__(*statep);
+        engine_state_free__(*statep);
         *statep = NULL;
     }
     return error;
@@ -172,8 +177,10 @@ engine_serve__(struct engine *engine, struct overlay *overlay,
 {
     overlay_destroy(engine->overlay);
     engine->overlay = overlay;
-    state_free__(engine->state);
+    engine_state_free__(engine->state);
     engine->state = state;
+    syncs_serve(engine->syncs, state);
+    engine_cleanup_update__(engine);
     update_bridges__(engine);
     engine_leads_update__(engine);
     engine_neighbours_update__(engine);
@@ -194,24 +201,71 @@ same_listeners__(const struct evlb_config *a, const struct evlb_config *b)
     return true;
 }
 
-/* Makes in '*statep' the state of 'config' with 'overlay', and checks that it
- * may take the place of what is in service. */
-static char *
-check_config__(const struct engine *engine, const struct evlb_config *config,
-               const struct overlay *overlay, struct state **statep)
+/* What a reload is about to put in service. */
+struct reload {
+    struct evlb_config *config;
+    struct overlay *overlay;
+    struct state *state;
+    struct syncs *syncs;
+
+    /* The same with the change that is being stored, or NULL. */
+    struct overlay *storing_overlay;
+    struct state *storing_state;
+};
+
+static void
+reload_destroy__(struct reload *r)
 {
-    int line;
-    char *reason = overlay_apply(overlay, &config->state, statep, &line);
+    evlb_config_destroy(r->config);
+    overlay_destroy(r->overlay);
+    engine_state_free__(r->state);
+    syncs_destroy(r->syncs);
+    overlay_destroy(r->storing_overlay);
+    engine_state_free__(r->storing_state);
+}
+
+/* Makes in '*overlayp' and '*statep' what 'config' makes of 'overlay', and checks
+ * that it may take the place of 'old'. */
+static char *
+rebase__(const struct evlb_config *config, const struct overlay *overlay,
+         const struct state *old, struct overlay **overlayp,
+         struct state **statep, int *line)
+{
     char *error;
 
-    if (!reason) {
-        reason = state_check_successor(engine->state, *statep, &line);
+    *overlayp = overlay_clone(overlay);
+    overlay_forget_missing(*overlayp, &config->state);
+    error = overlay_apply(*overlayp, &config->state, statep, line);
+    return error ? error : state_check_successor(old, *statep, line);
+}
+
+/* Fills 'r', which has its configuration, and checks all of it. */
+static char *
+reload_check__(const struct engine *engine, struct reload *r)
+{
+    const struct operation *op = engine->storing;
+    int line = 0;
+    char *reason = rebase__(r->config, engine->overlay, engine->state,
+                            &r->overlay, &r->state, &line);
+    char *error;
+
+    if (!reason && op) {
+        reason = rebase__(r->config, op->overlay, op->state,
+                          &r->storing_overlay, &r->storing_state, &line);
     }
     if (!reason) {
-        return engine->handlers.accept(engine->handlers.aux, config);
+        reason = engine_check_boundaries__(engine, r->state, &line);
     }
-    error = line ? mem_printf("%s:%d: %s", config->file, line, reason)
-                 : mem_printf("%s: %s", config->file, reason);
+    if (!reason) {
+        line = 0;
+        reason =
+            syncs_create(engine->base, r->state, engine->syncs, &r->syncs);
+    }
+    if (!reason) {
+        return engine->handlers.accept(engine->handlers.aux, r->config);
+    }
+    error = line ? mem_printf("%s:%d: %s", r->config->file, line, reason)
+                 : mem_printf("%s: %s", r->config->file, reason);
     free(reason);
     return error;
 }
@@ -241,28 +295,40 @@ set_limits__(struct engine *engine)
     }
 }
 
-/* Puts 'config' with 'overlay' in the place of what is in service.  Takes both
- * over if successful. */
-static char *
-replace__(struct engine *engine, struct evlb_config *config,
-          struct overlay *overlay)
+static void
+warn_next_start__(const struct evlb_config *old, const struct evlb_config *new)
 {
-    struct state *state;
-    char *error = check_config__(engine, config, overlay, &state);
-
-    if (error) {
-        state_free__(state);
-        return error;
-    }
-    if (!same_listeners__(engine->config, config)) {
+    if (!same_listeners__(old, new)) {
         VLOG_WARN("%s: openflow.listen takes effect at the next start",
-                  config->file);
+                  new->file);
     }
+    if (!old->state_file != !new->state_file
+        || (new->state_file &&strcmp(old->state_file, new->state_file))) {
+        VLOG_WARN("%s: state_file takes effect at the next start", new->file);
+    }
+}
+
+/* Puts 'r' in the place of what is in service. */
+static void
+reload_serve__(struct engine *engine, struct reload *r)
+{
+    struct operation *op = engine->storing;
+
+    warn_next_start__(engine->config, r->config);
+    engine_store_forget__(engine, op ? op->overlay : engine->overlay,
+                          op ? r->storing_overlay : r->overlay);
+    if (op) {
+        overlay_destroy(op->overlay);
+        op->overlay = r->storing_overlay;
+        engine_state_free__(op->state);
+        op->state = r->storing_state;
+    }
+    syncs_destroy(engine->syncs);
+    engine->syncs = r->syncs;
     evlb_config_destroy(engine->config);
-    engine->config = config;
+    engine->config = r->config;
     set_limits__(engine);
-    engine_serve__(engine, overlay, state);
-    return NULL;
+    engine_serve__(engine, r->overlay, r->state);
 }
 
 /* Reads the configuration again and puts it in service, if it may take the
@@ -271,19 +337,14 @@ replace__(struct engine *engine, struct evlb_config *config,
 char *
 engine_reload(struct engine *engine)
 {
-    struct evlb_config *config;
-    struct overlay *overlay;
-    char *error = evlb_config_load(engine->config->file, &config);
+    struct reload r = { .config = NULL };
+    char *error = evlb_config_load(engine->config->file, &r.config);
 
+    error = error ? error : reload_check__(engine, &r);
     if (error) {
-        return error;
-    }
-    overlay = overlay_clone(engine->overlay);
-    overlay_forget_missing(overlay, &config->state);
-    error = replace__(engine, config, overlay);
-    if (error) {
-        overlay_destroy(overlay);
-        evlb_config_destroy(config);
+        reload_destroy__(&r);
+    } else {
+        reload_serve__(engine, &r);
     }
     return error;
 }
@@ -312,6 +373,60 @@ read_cb__(void *counters, const struct snapshot *snapshot)
     counters_update(counters, snapshot);
 }
 
+/* Makes 'engine->state' of the configuration and of what was stored. */
+static char *
+restore__(struct engine *engine)
+{
+    const struct evlb_config *config = engine->config;
+    struct overlay *stored;
+    char *reason, *error;
+    int line;
+
+    error = engine_store_open__(engine);
+    if (error) {
+        return error;
+    }
+    stored = overlay_clone(engine->overlay);
+    if (overlay_forget_missing(engine->overlay, &config->state)) {
+        VLOG_WARN("%s lacks instances that operators changed; that is "
+                  "forgotten",
+                  config->file);
+        engine_store_forget__(engine, stored, engine->overlay);
+    }
+    overlay_destroy(stored);
+    reason =
+        overlay_apply(engine->overlay, &config->state, &engine->state, &line);
+    if (!reason) {
+        return NULL;
+    }
+    error = mem_printf("%s:%d: %s", config->file, line, reason);
+    free(reason);
+    return error;
+}
+
+/* Puts 'engine''s configuration in service. */
+static char *
+start__(struct engine *engine)
+{
+    char *error = restore__(engine);
+
+    error = error ? error
+                  : syncs_create(engine->base, engine->state, NULL,
+                                 &engine->syncs);
+    error = error ? error : listen_all__(engine);
+    if (error) {
+        return error;
+    }
+    syncs_serve(engine->syncs, engine->state);
+    engine_cleanup_update__(engine);
+    update_bridges__(engine);
+    set_limits__(engine);
+    engine_leads_update__(engine);
+    engine_neighbours_update__(engine);
+    engine_apply(engine);
+    return NULL;
+}
+
 /* Creates an engine that serves 'config', which becomes its own, and that
  * reports epochs to 'epoch_log'.  Returns NULL and stores it in '*enginep', or
  * returns an error, which the caller must free. */
@@ -324,7 +439,6 @@ engine_create(struct event_base *base, struct evlb_config *config,
     static const struct ovs_server_observer observer = { removed_cb__,
                                                          read_cb__ };
     char *error;
-    int line;
 
     engine->base = base;
     engine->epoch_log = epoch_log;
@@ -337,21 +451,12 @@ engine_create(struct event_base *base, struct evlb_config *config,
     engine_operations_init__(engine);
     engine_neighbours_init__(engine);
     engine_leads_init__(engine);
+    engine_cleanup_init__(engine);
 
-    error =
-        overlay_apply(engine->overlay, &config->state, &engine->state, &line);
-    if (!error) {
-        error = listen_all__(engine);
-    }
+    error = start__(engine);
     if (error) {
         engine_destroy(engine);
         engine = NULL;
-    } else {
-        update_bridges__(engine);
-        set_limits__(engine);
-        engine_leads_update__(engine);
-        engine_neighbours_update__(engine);
-        engine_apply(engine);
     }
     *enginep = engine;
     return error;
@@ -365,17 +470,21 @@ engine_destroy(struct engine *engine)
     if (!engine) {
         return;
     }
+    store_close(engine->store);
     engine_operations_destroy__(engine);
+    engine_cleanup_destroy__(engine);
+    syncs_destroy(engine->syncs);
     engine_neighbours_destroy__(engine);
     engine_leads_destroy__(engine);
     ovs_server_destroy(engine->server);
     counters_destroy(engine->counters);
     for (size_t i = 0; i < engine->n_bridges; i++) {
         rule_set_unref(engine->bridges[i].rules);
+        rule_set_unref(engine->bridges[i].held);
         engine_probe_destroy__(engine->bridges[i].probe);
     }
     free(engine->bridges);
-    state_free__(engine->state);
+    engine_state_free__(engine->state);
     overlay_destroy(engine->overlay);
     evlb_config_destroy(engine->config);
     free(engine);

@@ -24,6 +24,8 @@
 
 #include "controller/core/calendar.h"
 #include "controller/core/instance.h"
+#include "controller/core/predictor.h"
+#include "controller/sync.h"
 
 struct counters;
 struct engine;
@@ -57,6 +59,19 @@ const struct neighbours *engine_get_neighbours(const struct engine *);
 const struct counters *engine_get_counters(const struct engine *);
 const struct rule_set *
 engine_get_rules(const struct engine *, uint64_t datapath_id);
+
+/* What is known about an instance's ticks, and about how long changes take. */
+struct engine_timing {
+    uint32_t lead_ms;   /* How far ahead a boundary must lie. */
+    bool lead_measured; /* Else it is the setting 'min_lead'. */
+
+    bool has_sync; /* Is there Sync?  The rest is about that. */
+    struct prediction now;
+    struct sync_counters counters;
+};
+
+void engine_get_timing(const struct engine *, const struct instance *,
+                       struct engine_timing *);
 
 char *engine_reload(struct engine *);
 void engine_apply(struct engine *);

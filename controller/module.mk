@@ -44,7 +44,12 @@ trace_SRCS := controller/trace.c controller/trace-packet.c
 engine_SRCS := controller/counters.c controller/engine.c \
 	controller/engine-lead.c \
 	controller/engine-neighbour.c controller/engine-operation.c \
-	controller/engine-plan.c controller/epoch-log.c
+	controller/engine-plan.c controller/epoch-log.c \
+	controller/engine-cleanup.c controller/engine-store.c \
+	controller/engine-timing.c controller/store/overlay-record.c \
+	controller/store/store.c controller/store/store-db.c \
+	controller/sync.c endpoints/wire.c
+engine_PKGS := sqlite3
 
 # gRPC: the server's side, the client's, and the operator's service.
 grpc_server_SRCS := controller/api/grpc-call.c controller/api/grpc-message.c \
@@ -68,7 +73,7 @@ evlbd_SRCS := controller/evlbd.c controller/lead-probe.c \
 	controller/notify.c $(engine_SRCS) $(admin_SRCS) $(trace_SRCS) \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
 evlbd_PROTOS := controller/api/admin.proto
-evlbd_PKGS := $(grpc_PKGS) libconfig libsystemd $(tls_PKGS)
+evlbd_PKGS := $(grpc_PKGS) $(engine_PKGS) libconfig libsystemd $(tls_PKGS)
 evlbd_OVS := yes
 evlbd_DIR := sbin
 MANS += man/evlbd.8 build/man/evlb.conf.5
@@ -131,6 +136,15 @@ test-lead_SRCS := tests/unit/test-lead.c controller/core/lead.c
 UNIT_TESTS += test-predictor
 test-predictor_SRCS := tests/unit/test-predictor.c \
 	controller/core/predictor.c controller/core/mem.c
+
+UNIT_TESTS += test-store
+test-store_SRCS := tests/unit/test-store.c controller/store/store.c \
+	controller/store/store-db.c controller/core/mem.c
+test-store_PKGS := libevent_core sqlite3
+
+UNIT_TESTS += test-overlay
+test-overlay_SRCS := tests/unit/test-overlay.c $(core_SRCS) $(rules_SRCS) \
+	controller/store/overlay-record.c
 
 UNIT_TESTS += test-addr
 test-addr_SRCS := tests/unit/test-addr.c controller/core/addr.c

@@ -13,7 +13,7 @@
 #include <config.h>
 #include <openvswitch/vlog.h>
 
-#include "controller/clock.h"
+#include "controller/api/now.h"
 #include "controller/core/instance.h"
 #include "controller/core/mem.h"
 #include "controller/sync-address.h"
@@ -90,7 +90,7 @@ receive__(struct sync *sync, const void *data, size_t n,
         return;
     }
     switch (predictor_add(sync->predictor, header.source_id, header.tick,
-                          header.rate_hz, clock_ms())) {
+                          header.rate_hz, now_ms())) {
     case PREDICTOR_TAKEN:
         sync->counters.n_taken++;
         break;
@@ -172,8 +172,8 @@ open__(struct event_base *base, struct sync *sync)
         return mem_printf("cannot listen for Sync on %s: %s", sync->address,
                           strerror(errno));
     }
-    sync->event = event_new(base, sync->fd, EV_READ | EV_PERSIST, read_cb__,
-                            sync);
+    sync->event =
+        event_new(base, sync->fd, EV_READ | EV_PERSIST, read_cb__, sync);
     event_add(sync->event, NULL);
     return NULL;
 }

@@ -25,10 +25,10 @@ struct syncs;
 /* Datagrams, by what became of them. */
 struct sync_counters {
     uint64_t n_taken;
-    uint64_t n_malformed; /* Of another length, magic or version. */
-    uint64_t n_foreign;   /* From whom the instance does not believe. */
-    uint64_t n_backwards; /* With a tick before the sender's last one. */
-    uint64_t n_too_many;  /* From one sender more than there may be. */
+    uint64_t n_malformed;    /* Of another length, magic or version. */
+    uint64_t n_foreign;      /* From whom the instance does not believe. */
+    uint64_t n_backwards;    /* With a tick before the sender's last one. */
+    uint64_t n_too_many;     /* From one sender more than there may be. */
     struct in6_addr foreign; /* The last such source. */
 };
 
@@ -37,8 +37,7 @@ char *syncs_create(struct event_base *, const struct state *,
 void syncs_destroy(struct syncs *);
 void syncs_serve(struct syncs *, const struct state *);
 
-const struct predictor *
-syncs_get(const struct syncs *, uint16_t instance,
-          const struct sync_counters **);
+const struct predictor *syncs_get(const struct syncs *, uint16_t instance,
+                                  const struct sync_counters **);
 
 #endif /* sync.h */

@@ -71,11 +71,10 @@ instance_clone__(struct instance *copy, const struct instance *instance,
                             instance->n_sources * sizeof *copy->sources);
     copy->members = mem_dup(instance->members,
                             instance->n_members * sizeof *copy->members);
-    copy->sync.address = instance->sync.address
-                             ? mem_strdup(instance->sync.address)
-                             : NULL;
-    copy->sync.list = mem_dup(
-        instance->sync.list, instance->sync.n_list * sizeof *copy->sync.list);
+    copy->sync.address =
+        instance->sync.address ? mem_strdup(instance->sync.address) : NULL;
+    copy->sync.list = mem_dup(instance->sync.list,
+                              instance->sync.n_list * sizeof *copy->sync.list);
     epochs_clone(&copy->epochs, &instance->epochs);
     copy->epoch_lines =
         mem_dup(instance->epoch_lines, instance->epochs.n * sizeof(int));

@@ -2,6 +2,7 @@
 
 #include "controller/store/overlay-record.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,8 +16,9 @@
 
 /* Words of enum port_type. */
 static const char *const port_words[] = {
-    [PORT_NONE] = "none",     [PORT_ANY] = "any",   [PORT_IN] = "in_port",
-    [PORT_NUMBER] = "number", [PORT_NAME] = "name",
+    [PORT_NONE] = "none", [PORT_ANY] = "any",       [PORT_IN] = "in_port",
+    [PORT_SEEN] = "seen", [PORT_NORMAL] = "normal", [PORT_NUMBER] = "number",
+    [PORT_NAME] = "name",
 };
 #define N_PORT_WORDS (sizeof port_words / sizeof port_words[0])
 
@@ -117,9 +119,11 @@ next_number__(struct parser *p, uint64_t max)
 {
     const char *word = next_word__(p);
     char *end;
-    uint64_t value = strtoull(word, &end, 10);
+    uint64_t value;
 
-    if (*word < '0' || *word > '9' || *end || value > max) {
+    errno = 0;
+    value = strtoull(word, &end, 10);
+    if (*word < '0' || *word > '9' || *end || errno || value > max) {
         p->bad = true;
         return 0;
     }

@@ -22,7 +22,7 @@
 
 char *overlay_record_key(uint16_t instance);
 char *overlay_record_format(const struct overlay_instance *);
-char *overlay_record_parse(struct overlay *, const char *key,
-                           const char *value);
+char *
+overlay_record_parse(struct overlay *, const char *key, const char *value);
 
 #endif /* overlay-record.h */

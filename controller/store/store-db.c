@@ -13,6 +13,8 @@
 #define APPLICATION_ID 0x65766c62 /* "evlb" */
 #define VERSION 1
 
+#define MOVE_ADVICE "; move it away to start without what operators changed"
+
 struct store_db {
     char *file;
     sqlite3 *sqlite;
@@ -69,7 +71,7 @@ check_whole__(struct store_db *db)
         const char *result = (const char *) sqlite3_column_text(stmt, 0);
 
         if (!result || strcmp(result, "ok")) {
-            error = mem_printf("%s: %s", db->file, result ? result : "?");
+            error = mem_printf("%s: is damaged" MOVE_ADVICE, db->file);
         }
     }
     sqlite3_finalize(stmt);
@@ -156,7 +158,7 @@ explain__(const struct store_db *db, char *error)
     switch (db->sqlite ? sqlite3_errcode(db->sqlite) : SQLITE_OK) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-        advice = "; move it away to start without what operators changed";
+        advice = MOVE_ADVICE;
         break;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

@@ -94,9 +94,8 @@ txn_add__(struct store_txn *txn, const char *key, const char *value)
         txn->changes =
             mem_grow(txn->changes, &txn->allocated, sizeof *txn->changes);
     }
-    txn->changes[txn->n++] = (struct change){
-        mem_strdup(key), value ? mem_strdup(value) : NULL
-    };
+    txn->changes[txn->n++] =
+        (struct change){ mem_strdup(key), value ? mem_strdup(value) : NULL };
 }
 
 /* Has 'txn' store 'value' under 'key', whatever was there. */

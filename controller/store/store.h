@@ -36,7 +36,7 @@ char *store_load(struct store *, store_record_cb *, void *aux);
 struct store_txn *store_txn_create(void);
 void store_txn_put(struct store_txn *, const char *key, const char *value);
 void store_txn_delete(struct store_txn *, const char *key);
-void store_commit(struct store *, struct store_txn *, store_done_cb *,
-                  void *aux);
+void
+store_commit(struct store *, struct store_txn *, store_done_cb *, void *aux);
 
 #endif /* store.h */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What operators changed, in the store. */
+
+#include "controller/engine-private.h"
+
+#include <stdlib.h>
+
+#include <openvswitch/vlog.h>
+
+#include "controller/config.h"
+#include "controller/core/mem.h"
+#include "controller/store/overlay-record.h"
+#include "controller/store/store.h"
+
+VLOG_DEFINE_THIS_MODULE(evlb_state);
+
+#define DEFAULT_NAME "evlb.db"
+
+static char *
+record_cb__(void *overlay, const char *key, const char *value)
+{
+    return overlay_record_parse(overlay, key, value);
+}
+
+/* Returns the file that the configuration says or, if it says nothing, the one
+ * in the directory that systemd made for us; or NULL for none. */
+static char *
+get_file__(const struct evlb_config *config)
+{
+    const char *directory = getenv("STATE_DIRECTORY");
+
+    if (config->state_file) {
+        return *config->state_file ? mem_strdup(config->state_file) : NULL;
+    }
+    return directory ? mem_printf("%s/" DEFAULT_NAME, directory) : NULL;
+}
+
+/* Opens the store and makes 'engine->overlay' what is in it. */
+char *
+engine_store_open__(struct engine *engine)
+{
+    char *file = get_file__(engine->config);
+    char *error;
+
+    if (!file) {
+        return NULL;
+    }
+    error = store_open(engine->base, file, &engine->store);
+    if (!error) {
+        error = store_load(engine->store, record_cb__, engine->overlay);
+    }
+    if (!error) {
+        VLOG_INFO("%s: state of %zu instances", file, engine->overlay->n);
+    }
+    free(file);
+    return error;
+}
+
+/* Adds to 'txn' what makes the record of 'instance' say what 'overlay' does. */
+static void
+put__(struct store_txn *txn, const struct overlay *overlay, uint16_t instance)
+{
+    const struct overlay_instance *o = overlay_find(overlay, instance);
+    char *key = overlay_record_key(instance);
+
+    if (o) {
+        char *value = overlay_record_format(o);
+
+        store_txn_put(txn, key, value);
+        free(value);
+    } else {
+        store_txn_delete(txn, key);
+    }
+    free(key);
+}
+
+/* Stores what 'overlay' says about 'instance', and calls 'done' after that. */
+void
+engine_store_put__(struct engine *engine, const struct overlay *overlay,
+                   uint16_t instance, store_done_cb *done, void *aux)
+{
+    struct store_txn *txn = store_txn_create();
+
+    put__(txn, overlay, instance);
+    store_commit(engine->store, txn, done, aux);
+}
+
+static void
+forgotten_cb__(void *aux, const char *error)
+{
+    (void) aux;
+    if (error) {
+        VLOG_ERR("what operators changed at instances that are gone is still "
+                 "stored: %s",
+                 error);
+    }
+}
+
+/* Removes from the store what 'old' says about instances that 'new' does not
+ * have. */
+void
+engine_store_forget__(struct engine *engine, const struct overlay *old,
+                      const struct overlay *new)
+{
+    struct store_txn *txn;
+
+    if (!engine->store) {
+        return;
+    }
+    txn = store_txn_create();
+    for (size_t i = 0; i < old->n; i++) {
+        if (!overlay_find(new, old->instances[i].id)) {
+            put__(txn, new, old->instances[i].id);
+        }
+    }
+    store_commit(engine->store, txn, forgotten_cb__, NULL);
+}

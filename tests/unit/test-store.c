@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The store, on real files, and under SIGKILL. */
+
+#include "controller/store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "controller/core/mem.h"
+#include "tests/unit/unit.h"
+
+struct fixture {
+    char directory[32];
+    char *file;
+    struct event_base *base;
+    struct store *store;
+    char loaded[4096]; /* key=value; ... */
+    unsigned int n_done;
+};
+
+static void
+open_store(struct fixture *f)
+{
+    unit_assert_error(store_open(f->base, f->file, &f->store), NULL);
+}
+
+static void
+setup(struct fixture *f)
+{
+    memset(f, 0, sizeof *f);
+    memcpy(f->directory, "/tmp/test-store-XXXXXX", 23);
+    assert_non_null(mkdtemp(f->directory));
+    f->file = mem_printf("%s/evlb.db", f->directory);
+    f->base = event_base_new();
+}
+
+static void
+remove_file(const struct fixture *f, const char *suffix)
+{
+    char *name = mem_printf("%s%s", f->file, suffix);
+
+    unlink(name);
+    free(name);
+}
+
+static void
+teardown(struct fixture *f)
+{
+    store_close(f->store);
+    event_base_free(f->base);
+    remove_file(f, "");
+    remove_file(f, "-wal");
+    remove_file(f, "-shm");
+    assert_int_equal(rmdir(f->directory), 0);
+    free(f->file);
+}
+
+static void
+done_cb(void *f_, const char *error)
+{
+    struct fixture *f = f_;
+
+    assert_null(error);
+    f->n_done++;
+}
+
+static void
+put(struct fixture *f, const char *key, const char *value)
+{
+    struct store_txn *txn = store_txn_create();
+
+    if (value) {
+        store_txn_put(txn, key, value);
+    } else {
+        store_txn_delete(txn, key);
+    }
+    store_commit(f->store, txn, done_cb, f);
+}
+
+static char *
+record_cb(void *f_, const char *key, const char *value)
+{
+    struct fixture *f = f_;
+    size_t n = strlen(f->loaded);
+
+    snprintf(f->loaded + n, sizeof f->loaded - n, "%s=%s;", key, value);
+    return NULL;
+}
+
+/* Closes the store and opens it again; checks that it holds 'expected'. */
+static void
+check_reopened(struct fixture *f, const char *expected)
+{
+    store_close(f->store);
+    f->store = NULL;
+    open_store(f);
+    f->loaded[0] = '\0';
+    unit_assert_error(store_load(f->store, record_cb, f), NULL);
+    assert_string_equal(f->loaded, expected);
+}
+
+static void
+test_records(void **state)
+{
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    open_store(&f);
+    check_reopened(&f, "");
+    put(&f, "b", "2\nlines");
+    put(&f, "a", "1");
+    put(&f, "c", "");
+    while (f.n_done < 3) {
+        event_base_loop(f.base, EVLOOP_ONCE);
+    }
+    check_reopened(&f, "a=1;b=2\nlines;c=;");
+
+    /* Written over and removed, and not waited for: closing does that. */
+    put(&f, "b", "3");
+    put(&f, "a", NULL);
+    put(&f, "none", NULL);
+    check_reopened(&f, "b=3;c=;");
+    assert_int_equal(f.n_done, 6);
+    teardown(&f);
+}
+
+static char *
+refuse_cb(void *aux, const char *key, const char *value)
+{
+    (void) aux;
+    (void) value;
+    return mem_printf("%s is bad", key);
+}
+
+static void
+test_refused_record(void **state)
+{
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    open_store(&f);
+    put(&f, "a", "1");
+    check_reopened(&f, "a=1;");
+    unit_assert_error(store_load(f.store, refuse_cb, NULL),
+                      "evlb.db: a is bad");
+    teardown(&f);
+}
+
+static void
+test_in_use(void **state)
+{
+    struct fixture f;
+    struct store *other;
+
+    (void) state;
+    setup(&f);
+    open_store(&f);
+    put(&f, "a", "1");
+    check_reopened(&f, "a=1;");
+    unit_assert_error(store_open(f.base, f.file, &other),
+                      "is another evlbd using it?");
+    assert_null(other);
+    teardown(&f);
+}
+
+static void
+test_cannot_open(void **state)
+{
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    free(f.file);
+    f.file = mem_printf("%s/none/evlb.db", f.directory);
+    unit_assert_error(store_open(f.base, f.file, &f.store),
+                      "none/evlb.db: unable to open database file");
+    teardown(&f);
+}
+
+static void
+write_file(const struct fixture *f, off_t at, const char *data, size_t n)
+{
+    int fd = open(f->file, O_RDWR | O_CREAT, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, data, n, at), n);
+    close(fd);
+}
+
+static void
+test_foreign(void **state)
+{
+    static const char text[] = "This is no database, but rather a text that "
+                               "somebody keeps in a place that is not his.";
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    write_file(&f, 0, text, sizeof text);
+    unit_assert_error(store_open(f.base, f.file, &f.store),
+                      "move it away to start without");
+    teardown(&f);
+
+    /* A database of another program, or of another evlbd. */
+    setup(&f);
+    open_store(&f);
+    check_reopened(&f, "");
+    store_close(f.store);
+    write_file(&f, 68, "abcd", 4);
+    unit_assert_error(store_open(f.base, f.file, &f.store),
+                      "is a database of another program");
+    write_file(&f, 68, "evlb", 4);
+    write_file(&f, 60, "\0\0\0\7", 4);
+    unit_assert_error(store_open(f.base, f.file, &f.store),
+                      "in format 7; this one knows 1");
+    teardown(&f);
+}
+
+static void
+test_damaged(void **state)
+{
+    char *value = mem_alloc(100001);
+    char junk[8192];
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    open_store(&f);
+    memset(value, 'x', 100000);
+    value[100000] = '\0';
+    put(&f, "a", value);
+    free(value);
+    store_close(f.store);
+    f.store = NULL;
+    memset(junk, 0xa5, sizeof junk);
+    write_file(&f, 4096, junk, sizeof junk);
+    unit_assert_error(store_open(f.base, f.file, &f.store),
+                      "move it away to start without");
+    teardown(&f);
+}
+
+/* SIGKILL.  A child stores numbers, two records a transaction, and says which
+ * are done; it is killed at any moment. */
+
+struct child {
+    struct fixture *f;
+    int fd;
+    uint32_t next; /* To be stored. */
+    uint32_t done;
+};
+
+static void put_next(struct child *);
+
+static void
+child_done_cb(void *c_, const char *error)
+{
+    struct child *c = c_;
+
+    if (error || write(c->fd, &c->done, sizeof c->done) != sizeof c->done) {
+        _exit(1);
+    }
+    c->done++;
+    put_next(c);
+}
+
+static void
+put_next(struct child *c)
+{
+    struct store_txn *txn = store_txn_create();
+    char value[16];
+
+    snprintf(value, sizeof value, "%u", c->next++);
+    store_txn_put(txn, "first", value);
+    store_txn_put(txn, "second", value);
+    store_commit(c->f->store, txn, child_done_cb, c);
+}
+
+static void
+run_child(struct fixture *f, int fd, uint32_t first)
+{
+    struct child c = { f, fd, first, first };
+
+    f->base = event_base_new();
+    if (store_open(f->base, f->file, &f->store)) {
+        _exit(1);
+    }
+    for (int i = 0; i < 4; i++) {
+        put_next(&c); /* Some at a time. */
+    }
+    event_base_dispatch(f->base);
+    _exit(1);
+}
+
+/* Runs a child that stores from 'first' on, and kills it when it has stored
+ * 'n'.  Returns the last number that it said was stored. */
+static uint32_t
+kill_child(struct fixture *f, uint32_t first, uint32_t n, unsigned int us)
+{
+    uint32_t last = 0, number;
+    int fds[2];
+    pid_t pid;
+    int status;
+
+    assert_int_equal(pipe(fds), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        run_child(f, fds[1], first);
+    }
+    close(fds[1]);
+    while (read(fds[0], &number, sizeof number) == sizeof number) {
+        last = number;
+        if (number - first == n) {
+            usleep(us);
+            kill(pid, SIGKILL);
+        }
+    }
+    close(fds[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    return last;
+}
+
+static void
+test_killed(void **state)
+{
+    uint64_t seed = 99;
+    uint32_t first = 1;
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    for (int round = 0; round < 20; round++) {
+        uint32_t last = kill_child(&f, first, unit_random_below(&seed, 20),
+                                   unit_random_below(&seed, 3000));
+        unsigned int a, b;
+
+        open_store(&f);
+        f.loaded[0] = '\0';
+        unit_assert_error(store_load(f.store, record_cb, &f), NULL);
+        assert_int_equal(sscanf(f.loaded, "first=%u;second=%u;", &a, &b), 2);
+        assert_int_equal(a, b);
+        assert_true(a >= last);
+        store_close(f.store);
+        f.store = NULL;
+        first = a + 1;
+    }
+    teardown(&f);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_records), cmocka_unit_test(test_refused_record),
+        cmocka_unit_test(test_in_use),  cmocka_unit_test(test_cannot_open),
+        cmocka_unit_test(test_foreign), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_killed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
