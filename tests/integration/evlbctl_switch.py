@@ -44,7 +44,8 @@ class World:
                       for i in (1, 2)]
         for host in [self.daq] + self.nodes:
             self.switch.add_port(host.name)
-        self.controller = lab.Controller(directory, CONFIG)
+        self.controller = lab.Controller(
+            directory, 'state_file = "%s/evlb.db";\n' % directory + CONFIG)
         self.switch.set_controller("tcp:127.0.0.1:6653")
         self.controller.wait_for_epoch("demo", 1)
 
