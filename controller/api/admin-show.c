@@ -56,10 +56,48 @@ find_share__(const struct calendar *calendar, uint16_t member)
     return NULL;
 }
 
+static char *
+addr__(struct arena *arena, const struct in6_addr *addr)
+{
+    char s[ADDR_STRLEN];
+
+    addr_to_string(addr, s);
+    return arena_strdup(arena, s);
+}
+
 /* Status. */
 
+/* Adds to 's' what Sync has told of 'in'. */
+static void
+add_timing__(struct arena *arena, const struct engine *engine,
+             const struct instance *in, Evlb__Admin__V1__InstanceStatus *s)
+{
+    static const struct in6_addr zero;
+    struct engine_timing t;
+
+    engine_get_timing(engine, in, &t);
+    s->lead_ms = t.lead_ms;
+    s->lead_measured = t.lead_measured;
+    s->has_sync = t.has_sync;
+    s->tick_known = t.now.known;
+    s->tick = t.now.known ? t.now.tick : 0;
+    s->rate = t.now.known ? t.now.rate : 0;
+    s->senders = (uint32_t) t.now.n_senders;
+    s->quarantined = (uint32_t) t.now.n_quarantined;
+    s->sync_age_ms = t.now.age;
+    s->sync_taken = t.counters.n_taken;
+    s->sync_malformed = t.counters.n_malformed;
+    s->sync_foreign = t.counters.n_foreign;
+    s->sync_backwards = t.counters.n_backwards;
+    s->sync_too_many = t.counters.n_too_many;
+    s->sync_foreign_address = addr_equal(&t.counters.foreign, &zero)
+                                  ? arena_strdup(arena, "")
+                                  : addr__(arena, &t.counters.foreign);
+}
+
 static Evlb__Admin__V1__InstanceStatus *
-make_instance_status__(struct arena *arena, const struct instance *in)
+make_instance_status__(struct arena *arena, const struct engine *engine,
+                       const struct instance *in)
 {
     Evlb__Admin__V1__InstanceStatus *s =
         ADMIN_NEW(arena, Evlb__Admin__V1__InstanceStatus,
@@ -69,6 +107,7 @@ make_instance_status__(struct arena *arena, const struct instance *in)
     s->instance = in->name;
     s->members = (uint32_t) in->n_members;
     s->epochs = (uint32_t) in->epochs.n;
+    add_timing__(arena, engine, in, s);
     if (newest) {
         s->newest_epoch = newest->id;
         s->newest_first = newest->first;
@@ -97,23 +136,14 @@ admin_status(void *admin_, struct grpc_call *call,
         engine_get_server(admin->engine));
     reply.instances = arena_pointers(&arena, state->n_instances);
     for (size_t i = 0; i < state->n_instances; i++) {
-        reply.instances[reply.n_instances++] =
-            make_instance_status__(&arena, &state->instances[i]);
+        reply.instances[reply.n_instances++] = make_instance_status__(
+            &arena, admin->engine, &state->instances[i]);
     }
     grpc_call_reply(call, &reply.base);
     arena_destroy(&arena);
 }
 
 /* Instances. */
-
-static char *
-addr__(struct arena *arena, const struct in6_addr *addr)
-{
-    char s[ADDR_STRLEN];
-
-    addr_to_string(addr, s);
-    return arena_strdup(arena, s);
-}
 
 static char *
 addr_block__(struct arena *arena, const struct addr_block *block)

@@ -39,6 +39,32 @@ ctl_run_plain(struct ctl *ctl, const struct ctl_command *command, int argc,
     return ctl_call_print(ctl, command->method, &request.base, command->print);
 }
 
+/* Adds the cells about how far the ticks of 's' are. */
+static void
+add_timing__(struct table *t, const Evlb__Admin__V1__InstanceStatus *s)
+{
+    table_add(t, "%" PRIu32 " ms %s", s->lead_ms,
+              s->lead_measured ? "measured" : "as set");
+    if (s->tick_known) {
+        table_add(t, "%" PRIu64, s->tick);
+        table_add(t, "%.0f/s", s->rate);
+    } else {
+        table_add(t, "-");
+        table_add(t, "-");
+    }
+    if (s->quarantined) {
+        table_add(t, "%" PRIu32 " (%" PRIu32 " astray)", s->senders,
+                  s->quarantined);
+    } else {
+        table_add(t, "%" PRIu32, s->senders);
+    }
+    if (s->sync_age_ms >= 0) {
+        table_add(t, "%.1f s ago", (double) s->sync_age_ms / 1000);
+    } else {
+        table_add(t, "%s", s->has_sync ? "never" : "-");
+    }
+}
+
 /* Prints and destroys 't'. */
 static void
 print_table__(struct table *t)
@@ -75,7 +101,8 @@ ctl_print_status(const void *reply)
            " switches connected\n\n",
            r->version, r->pid, seconds / 3600, seconds / 60 % 60, seconds % 60,
            r->config_file, r->connected, r->targets);
-    t = table_create("INSTANCE >MEMBERS >RECEIVING >EPOCHS >NEWEST >FROM");
+    t = table_create("INSTANCE >MEMBERS >RECEIVING >EPOCHS >NEWEST >FROM "
+                     "LEAD >TICK >RATE >SENDERS SYNC");
     for (size_t i = 0; i < r->n_instances; i++) {
         const Evlb__Admin__V1__InstanceStatus *s = r->instances[i];
 
@@ -90,6 +117,7 @@ ctl_print_status(const void *reply)
             table_add(t, "-");
             table_add(t, "-");
         }
+        add_timing__(t, s);
     }
     print_table__(t);
 }

@@ -119,6 +119,8 @@ def test_status(evlbd):
     assert alpha["members"] == alpha["receiving"] == alpha["epochs"] == 2
     assert (alpha["newest_epoch"], alpha["newest_first"]) == (2, 1000)
     assert status["instances"][1]["epochs"] == 0
+    assert alpha["lead_ms"] > 0 and not alpha["lead_measured"]
+    assert not alpha["tick_known"] and alpha["sync_age_ms"] == -1
     assert "alpha" in evlbd.ok("status")
 
 
