@@ -108,7 +108,7 @@ def test_life_of_a_member(world):
     assert len(world.groups()) == 1
     assert world.ok("lb", "add", "demo", "id=2", "ip=10.42.0.102",
                     "mac=02:65:76:6c:01:02", "base=20000",
-                    "egress=cn2") == "demo: done\n"
+                    "egress=cn2").startswith("demo: done\n")
 
     reply = world.json("lb", "set", "demo", "--at-event", "100000", "--force",
                        "2=1")
@@ -140,7 +140,7 @@ def test_remove(world):
     world.ok("lb", "add", "demo", "id=9", "ip=10.42.0.102",
              "mac=02:65:76:6c:01:02", "base=20001", "egress=cn2")
     assert world.switch.ofctl("dump-flows").count("cookie=") > before
-    assert world.ok("lb", "remove", "demo", "9") == "demo: done\n"
+    assert world.ok("lb", "remove", "demo", "9").startswith("demo: done")
     assert world.switch.ofctl("dump-flows").count("cookie=") == before
 
 
