@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -46,13 +47,15 @@ class Datagrams:
     def wait_for(self, what):
         """Returns the first datagram in which the expression 'what' is."""
         seen = []
-        while True:
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end:
             try:
                 seen.append(self.receive())
             except TimeoutError:
-                pytest.fail("no %r in %r" % (what, seen))
+                break
             if re.search(what, seen[-1]):
                 return seen[-1]
+        return pytest.fail("no %r in %r" % (what, seen))
 
     def is_empty(self):
         return not select.select([self.socket], [], [], 0)[0]
