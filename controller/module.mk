@@ -104,6 +104,12 @@ evlbctl-switch_FORMAT := pytest
 evlbctl-switch_TIMEOUT := 180
 UNITS += build/evlbd.service
 
+CHECK_SUITES += operations
+operations_CMD := $(PYTEST) tests/integration/test_operations.py
+operations_FORMAT := pytest
+operations_TIMEOUT := 120
+operations_DEPS := build/bin/evlbd build/bin/evlbctl
+
 CHECK_SUITES += service
 service_CMD := $(PYTEST) tests/integration/test_service.py \
 	tests/integration/test_config_mistakes.py
