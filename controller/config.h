@@ -31,8 +31,8 @@ struct evlb_config {
     char *file;
     char **listen; /* Where switches connect. */
     size_t n_listen;
-    struct tls_files tls;          /* For those of TLS. */
-    bool primary; /* Ask switches to be their primary controller? */
+    struct tls_files tls; /* For those of TLS. */
+    bool primary;         /* Ask switches to be their primary controller? */
     unsigned int slow_path_limit;  /* Packets a second, 0 for no limit of */
     unsigned int controller_limit; /* ours. */
     struct admin_settings admin;

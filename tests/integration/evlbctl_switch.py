@@ -72,7 +72,7 @@ class World:
 
     def flows(self):
         """Returns the switch's flows without what they count."""
-        return sorted(re.sub(r"(duration|n_packets|n_bytes)=[^,]*,", "", line)
+        return sorted(re.sub(r"(duration|n_packets|n_bytes|idle_age)=[^,]*,", "", line)
                       for line in
                       self.switch.ofctl("dump-flows").splitlines()[1:])
 
@@ -184,6 +184,22 @@ def test_reload(world):
     epochs = world.json("epochs")
     assert world.ok("reload").endswith(": reloaded\n")
     assert world.json("epochs") == epochs
+
+
+def test_restart(world):
+    """So does a restart, which changes nothing in the switch."""
+    epochs, flows, groups = (world.json("epochs"), world.flows(),
+                             world.groups())
+    world.controller.process.stop()
+    world.controller.process = lab.Process(
+        "evlbd", [os.path.join(lab.BIN, "evlbd"), "-c",
+                  world.controller.config, "--epoch-log",
+                  world.controller.epoch_log], world.directory)
+    lab.wait_for("the switch", lambda: world.ctl("status")[0] == 0
+                 and "1 of 1 switches" in world.ok("status"))
+    assert world.json("epochs") == epochs
+    assert (world.flows(), world.groups()) == (flows, groups)
+    assert "change committed" not in world.controller.process.text()
 
 
 def test_targets(world):
