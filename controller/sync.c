@@ -116,7 +116,7 @@ read_cb__(evutil_socket_t fd, short events, void *sync_)
     for (int i = 0; i < MAX_BURST; i++) {
         /* Room for one byte more, to tell longer ones. */
         uint8_t data[WIRE_SYNC_LEN + 1];
-        struct sockaddr_storage sa;
+        struct sockaddr_storage sa = { .ss_family = AF_UNSPEC };
         socklen_t len = sizeof sa;
         struct in6_addr source;
         ssize_t n;

@@ -299,6 +299,23 @@ parse_lines__(struct parser *p, const char *key, char *text)
     return error;
 }
 
+/* Stores in '*instance' the one whose record 'key' is. */
+static bool
+parse_key__(const char *key, uint16_t *instance)
+{
+    const char *digits = key + strlen(KEY_PREFIX);
+    unsigned long value;
+    char *end;
+
+    if (strncmp(key, KEY_PREFIX, strlen(KEY_PREFIX)) || *digits < '0'
+        || *digits > '9') {
+        return false;
+    }
+    value = strtoul(digits, &end, 10);
+    *instance = (uint16_t) value;
+    return !*end && value <= INSTANCE_ID_MAX;
+}
+
 /* Puts into 'overlay' what the record of 'key' and 'value' says.  Returns NULL,
  * or an error, which the caller must free. */
 char *
@@ -306,15 +323,11 @@ overlay_record_parse(struct overlay *overlay, const char *key,
                      const char *value)
 {
     struct parser p = { .overlay = overlay };
-    unsigned int instance;
     char *error, *text;
-    char end;
 
-    if (sscanf(key, KEY_PREFIX "%u%c", &instance, &end) != 1
-        || instance > INSTANCE_ID_MAX) {
+    if (!parse_key__(key, &p.instance)) {
         return mem_printf("record \"%s\" is none of evlbd's", key);
     }
-    p.instance = (uint16_t) instance;
     text = mem_strdup(value);
     error = parse_lines__(&p, key, text);
     free(text);
