@@ -26,6 +26,8 @@ import lab
 BALANCER = "10.42.0.1"
 INSTANCE = "demo"
 MAC = "02:65:76:6c:%02x:%02x"
+# The host of evlbd, on the bridge.
+HOST = "10.42.0.250"
 PORT = 20000
 # What the switch needs to take up a change, as evlbd takes it to be if it has
 # not measured it.
@@ -99,6 +101,12 @@ class Experiment:
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
         os.makedirs("/run/evlb", exist_ok=True)
+        lab.run("ip", "link", "add", "probe0", "type", "veth", "peer", "name",
+                "probe1")
+        for probe in ("probe0", "probe1"):
+            lab.run("sysctl", "-qw",
+                    "net.ipv6.conf.%s.disable_ipv6=1" % probe)
+            lab.run("ip", "link", "set", probe, "up")
         self.controller = lab.Controller(out, self.configuration())
         self.switch = lab.Switch(out, "br0", "000065766c620001")
         self.capture = None
@@ -127,6 +135,13 @@ class Experiment:
             # Nothing but events: no multicast of IPv6's own.
             host.run("sysctl", "-qw", "net.ipv6.conf.eth0.disable_ipv6=1")
             self.switch.add_port(name)
+        self.switch.add_port("probe0")
+        # The host's own port: Sync comes in there.  Ports of the bridge are
+        # interfaces of the host, but do not answer for its address.
+        lab.run("sysctl", "-qw", "net.ipv4.conf.all.arp_ignore=1")
+        lab.run("sysctl", "-qw", "net.ipv6.conf.br0.disable_ipv6=1")
+        lab.run("ip", "address", "add", HOST + "/24", "dev", "br0")
+        lab.run("ip", "link", "set", "br0", "up")
         self.switch.set_controller("tcp:127.0.0.1:6653")
         self.controller.wait_for_epoch(INSTANCE, 1)
         self.start_receivers()
@@ -161,7 +176,7 @@ class Experiment:
                 "--port", "16384-16391", "--sockets", "2", "--data-id",
                 str(i), "--events", str(self.events), "--event-size", size,
                 "--tick-step", str(STEP), "--rate", str(self.rate),
-                "--lb-version", str(version), "--entropy", "random",
+                "--lb-version", str(version), "--sync", HOST + ":19531", "--entropy", "random",
                 "--reorder", str(reorder), "--log",
                 self.path("sent-%s.tsv" % name), "--json"]
                 + (["--delay", str(LAG * (i - 1))] if i > 1 else []),
@@ -222,7 +237,7 @@ class Experiment:
         self.progress.say("evlbctl lb set demo --at-event %d %s"
                           % (boundary, " ".join(shares)))
         self.evlbctl("lb", "set", INSTANCE, "--at-event", str(boundary),
-                     "--force", *shares)
+                     *shares)
         self.controller.wait_for_epoch(INSTANCE, number)
 
     def stream(self, interfere=None):
