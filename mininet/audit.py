@@ -274,8 +274,9 @@ class Audit:
     def upcalls(self, i, arrivals):
         """Returns the upcalls after the change to epoch number 'i', and their
         bound: for each source and version, each block of ticks that is met
-        and each member, once; and once for each source, which asks for the
-        balancer's address now and then."""
+        and each member, once; and for each source what is no event: it asks
+        for the addresses of the balancer and of the controller's host now and
+        then, the host asks for its, and it sends Sync."""
         samples = self.run["upcalls"]
         if len(samples) <= i + 1:
             return {}
@@ -291,7 +292,7 @@ class Audit:
             met += n
             members |= set(epoch["slots"]) if n else set()
         bound = (len(self.versions) * (met + len(members))
-                 + len(self.sources))
+                 + 4 * len(self.sources))
         count = samples[i + 1] - samples[i]
         if count > bound:
             self.faults.append("epoch %d: %d upcalls after the change, over "

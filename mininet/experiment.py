@@ -98,6 +98,7 @@ class Experiment:
         self.senders = {}
         self.receivers = {}
         self.upcalls = []
+        self.lead = None
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
         os.makedirs("/run/evlb", exist_ok=True)
@@ -270,6 +271,14 @@ class Experiment:
         for receiver in self.receivers.values():
             receiver.stop()
         drops = self.capture.stop()
+        status = json.loads(self.evlbctl("--json", "status"))
+        timing = [t for t in status["instances"] if t["lead_measured"]]
+        if not timing:
+            raise lab.LabError("evlbd has not measured how long a change "
+                               "takes")
+        self.lead = timing[0]["lead_ms"] / 1000
+        self.progress.say("evlbd measured that a boundary must lie %.3f s "
+                          "ahead" % self.lead)
         with open(self.path("flows.txt"), "w", encoding="utf-8") as out:
             out.write(self.switch.ofctl("dump-flows"))
             out.write(self.switch.ofctl("dump-groups"))
@@ -284,7 +293,7 @@ class Experiment:
             "instance": INSTANCE, "config": "evlb.conf",
             "epochs": "epochs.json", "capture": "capture.pcap",
             "capture_drops": drops, "n_epochs": len(EPOCHS),
-            "lead_seconds": LEAD, "upcalls": self.upcalls,
+            "lead_seconds": max(LEAD, self.lead), "upcalls": self.upcalls,
             "sources": {index[name]: name for name in self.sources.values()},
             "nodes": {index[name]: i for i, name in self.nodes.items()},
             "names": {i: name for i, name in self.nodes.items()},
