@@ -140,6 +140,10 @@ describe_eth_dst__(const struct match *m, struct description *d)
     if (eth_addr_is_zero(m->wc.masks.dl_dst)) {
         return;
     }
+    if (m->wc.masks.dl_dst.ea[0] == 1) {
+        snprintf(d->eth_dst, sizeof d->eth_dst, "multicast");
+        return;
+    }
     memcpy(mac.ea, m->flow.dl_dst.ea, sizeof mac.ea);
     mac_to_string(&mac, d->eth_dst);
 }
@@ -248,6 +252,8 @@ describe_output__(ofp_port_t port, struct description *d)
         snprintf(d->egress, sizeof d->egress, "normal");
     } else if (port == OFPP_LOCAL) {
         snprintf(d->egress, sizeof d->egress, "host");
+    } else if (port == OFPP_CONTROLLER) {
+        snprintf(d->egress, sizeof d->egress, "controller");
     } else {
         snprintf(d->egress, sizeof d->egress, "%u", ofp_to_u16(port));
     }

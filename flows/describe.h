@@ -56,7 +56,7 @@ struct description {
     uint64_t last_tick;        /* Inclusive. */
     char *slots;               /* "0-127,256", of a calendar; or NULL. */
     int n_slots;               /* How many those are, or -1. */
-    char eth_dst[MAC_STRLEN];  /* Or "". */
+    char eth_dst[MAC_STRLEN];  /* Or "multicast", or "". */
     char address[ADDR_STRLEN]; /* Destination or target, or "". */
     char source[ADDR_STRLEN];  /* Senders, or "". */
     int first_port;            /* UDP destination ports, or -1. */
@@ -69,7 +69,8 @@ struct description {
     int member_base;             /* First UDP port, or -1. */
     int member_ports;            /* How many there are, or -1. */
     bool keep;                   /* Does the balancer's header stay? */
-    char egress[16]; /* Port number, "in_port", "normal", "host" or "". */
+    char egress[16]; /* Port number, "in_port", "normal", "host", "controller"
+                      * or "". */
     uint32_t group;  /* That it goes on in, or 0. */
 };
 

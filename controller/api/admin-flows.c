@@ -41,25 +41,13 @@ add_flow__(struct flows *f, const struct snapshot_flow *flow)
 
     if (is_wanted__(f, &flow->words)) {
         m = gather_describe(&f->arena, f->state, f->target, &flow->words);
+        m->counted = true;
         m->packets = flow->count.packets;
         m->bytes = flow->count.bytes;
         m->cookie = flow->cookie;
         m->match = arena_strdup(&f->arena, flow->match);
         m->actions = arena_strdup(&f->arena, flow->actions);
         add_row__(f, m);
-    }
-}
-
-/* Adds up what the buckets of 'member' in 'group' have counted. */
-static void
-count_buckets__(const struct snapshot_group *group, int member,
-                Evlb__Admin__V1__Flow *m)
-{
-    for (size_t i = 0; i < group->n_buckets; i++) {
-        if (group->buckets[i].member == member) {
-            m->packets += group->buckets[i].count.packets;
-            m->bytes += group->buckets[i].count.bytes;
-        }
     }
 }
 
@@ -75,7 +63,6 @@ add_group__(struct flows *f, const struct snapshot_group *group)
             m->group = group->id;
             m->match = arena_strdup(&f->arena, "");
             m->actions = arena_strdup(&f->arena, group->method);
-            count_buckets__(group, d->member, m);
             add_row__(f, m);
         }
     }

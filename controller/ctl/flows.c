@@ -50,6 +50,16 @@ append__(char **s, const char *format, ...)
     *s = longer;
 }
 
+static void
+add_count__(struct table *t, bool counted, uint64_t n)
+{
+    if (counted) {
+        table_add(t, "%" PRIu64, n);
+    } else {
+        table_add(t, "-");
+    }
+}
+
 /* Returns which packets 'flow' is about; the caller must free it. */
 char *
 ctl_flow_packets(const void *flow)
@@ -116,8 +126,8 @@ ctl_print_flows(const void *reply)
         add_number__(t, f->member);
         table_add(t, "%s", *f->egress ? f->egress : "-");
         table_add(t, "%s", f->verdict);
-        table_add(t, "%" PRIu64, f->packets);
-        table_add(t, "%" PRIu64, f->bytes);
+        add_count__(t, f->counted, f->packets);
+        add_count__(t, f->counted, f->bytes);
         table_add(t, "%s", packets);
         free(packets);
     }
