@@ -20,6 +20,7 @@ flows_SRCS := flows/calendar.c flows/cookie.c flows/describe.c \
 	flows/source.c
 tls_PKGS := libevent_openssl openssl
 ovs_SRCS := controller/tls.c controller/target/ovs/address.c controller/target/ovs/change.c \
+	controller/target/ovs/connection.c \
 	controller/target/ovs/listener.c controller/target/ovs/ports.c \
 	controller/target/ovs/readback.c controller/target/ovs/server.c \
 	controller/target/ovs/session.c \
@@ -175,13 +176,13 @@ test-rule-epochs_SRCS := tests/unit/test-rule-epochs.c $(core_SRCS) \
 UNIT_TESTS += test-session
 test-session_SRCS := tests/unit/test-session.c tests/unit/fake-switch.c \
 	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
-	$(filter-out %/server.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
+	$(filter-out %/server.c %/connection.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
 test-session_OVS := yes
 
 UNIT_TESTS += test-snapshot
 test-snapshot_SRCS := tests/unit/test-snapshot.c tests/unit/fake-switch.c \
 	tests/unit/random-state.c $(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
-	$(filter-out %/server.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
+	$(filter-out %/server.c %/connection.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
 test-snapshot_OVS := yes
 
 UNIT_TESTS += test-trace
@@ -193,7 +194,7 @@ test-trace_OVS := yes
 UNIT_TESTS += test-counters
 test-counters_SRCS := tests/unit/test-counters.c controller/counters.c \
 	$(core_SRCS) $(rules_SRCS) $(flows_SRCS) \
-	$(filter-out %/server.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
+	$(filter-out %/server.c %/connection.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
 test-counters_OVS := yes
 
 UNIT_TESTS += test-config
@@ -225,7 +226,7 @@ test-server_OVS := yes
 
 FUZZERS += fuzz-session
 fuzz-session_SRCS := tests/fuzz/fuzz-session.c $(core_SRCS) $(rules_SRCS) \
-	$(flows_SRCS) $(filter-out %/server.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
+	$(flows_SRCS) $(filter-out %/server.c %/connection.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
 fuzz-session_SEEDS := tests/fuzz/seeds/session
 # Clang compares the signs in vlog's macros, too.
 fuzz-session_CFLAGS := -Wno-sign-compare
