@@ -4,8 +4,10 @@ extension makes possible."""
 
 import random
 
+import pytest
+from conftest import make_world
 from test_events import packet
-from world import A4, A6
+from world import A4, A6, B4, CONFIG
 
 # Ticks of the epoch [2000, 3000) of instance a: one for each prefix.
 PREFIXES = [2000, 2032, 2048, 2560, 2816, 2944, 2976, 2992]
@@ -61,3 +63,26 @@ def test_slots_cost_nothing(world):
         packet(A6, rng.randrange(2 ** 40, 2 ** 64 - 1), version=3,
                slot_select=rng.randrange(65536)) for _ in range(1000)])
     assert misses(world) - before <= 8
+
+
+@pytest.fixture
+def changing(tmp_path_factory):
+    """A balancer whose configuration may be changed."""
+    yield from make_world(tmp_path_factory, "drop")
+
+
+def test_other_instances_cost_nothing(changing):
+    """Events of b cost no upcall while a gets an epoch after the other."""
+    events = [packet(B4, tick, dport=19522) for tick in range(100, 1100, 7)]
+    changing.switch.receive("p1", events)
+    before = misses(changing)
+    last = "members = ( { id = 61; }, { id = 62; } ); }"
+    epochs = ""
+    for i in range(6):
+        epochs += (", { from = %d; bits = 3; members = ( { id = %d; } ); }"
+                   % (5000 + 1001 * i, 1 + i % 2))
+        changing.reload(CONFIG.replace(last, last + epochs))
+        changing.switch.receive("p1", events)
+    assert misses(changing) - before == 0
+    changing.switch.receive("p1", [packet(A4, 5000)])
+    assert misses(changing) - before > 0
