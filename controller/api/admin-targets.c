@@ -54,6 +54,13 @@ status_cb__(void *targets_, const struct ovs_switch_status *status)
     m->rules = (uint32_t) status->n_rules;
     m->last_error =
         arena_strdup(arena, status->last_error ? status->last_error : "");
+    m->openflow = status->openflow
+                      ? arena_printf(arena, "1.%u", status->openflow)
+                      : arena_strdup(arena, "");
+    m->calendars = arena_strdup(arena, !status->openflow    ? ""
+                                       : status->slot_flows ? "flows"
+                                                            : "groups");
+    m->secondary = status->secondary;
     add_ports__(arena, m, bridge);
     targets->reply.targets[targets->reply.n_targets++] = m;
 }

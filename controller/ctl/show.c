@@ -227,16 +227,22 @@ void
 ctl_print_targets(const void *reply)
 {
     const Evlb__Admin__V1__TargetsReply *r = reply;
-    struct table *t = table_create("TARGET DATAPATH-ID >RULES STATE PEER >UP "
-                                   "PORTS LAST-ERROR");
+    struct table *t =
+        table_create("TARGET DATAPATH-ID OPENFLOW CALENDARS >RULES "
+                     "STATE PEER >UP PORTS LAST-ERROR");
 
     for (size_t i = 0; i < r->n_targets; i++) {
         const Evlb__Admin__V1__Target *m = r->targets[i];
 
         table_add(t, "%s", m->name);
         table_add(t, "%s", m->datapath_id);
+        table_add(t, "%s", *m->openflow ? m->openflow : "-");
+        table_add(t, "%s", *m->calendars ? m->calendars : "-");
         table_add(t, "%" PRIu32, m->rules);
-        table_add(t, "%s", m->connected ? m->state : "not connected");
+        table_add(t, "%s",
+                  !m->connected  ? "not connected"
+                  : m->secondary ? "secondary"
+                                 : m->state);
         table_add(t, "%s", m->connected ? m->peer : "-");
         if (m->connected) {
             table_add(t, "%" PRIu64 " s", m->connected_ms / 1000);

@@ -168,7 +168,8 @@ def test_targets(evlbd):
     assert target == {
         "name": "br0", "datapath_id": "0000000000000001", "connected": False,
         "ports": ["eth0"], "peer": "", "tls": False, "state": "",
-        "connected_ms": 0, "last_error": ""}
+        "connected_ms": 0, "last_error": "", "openflow": "", "calendars": "",
+        "secondary": False}
 
 
 def test_tables_line_up(evlbd):

@@ -252,6 +252,12 @@ ovs_server_set_tls(struct ovs_server *server, struct ssl_ctx_st *tls)
     server->tls = tls;
 }
 
+static bool
+is_ready__(const struct session *session)
+{
+    return session_get_state(session) >= SESSION_READY;
+}
+
 /* Calls 'cb' with 'aux' and the status of each switch. */
 void
 ovs_server_for_each_switch(const struct ovs_server *server,
@@ -274,6 +280,11 @@ ovs_server_for_each_switch(const struct ovs_server *server,
                     .connected_since = c ? c->since : 0,
                     .n_rules = sw->rules->n,
                     .last_error = sw->last_error,
+                    .openflow = session && is_ready__(session)
+                                    ? session_get_minor_version(session)
+                                    : 0,
+                    .slot_flows = session && session_has_slot_flows(session),
+                    .secondary = session && session_is_secondary(session),
                 });
     }
 }

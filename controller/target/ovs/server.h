@@ -53,6 +53,11 @@ struct ovs_switch_status {
     int64_t connected_since; /* CLOCK_MONOTONIC in ms, if connected. */
     size_t n_rules;          /* That it should hold. */
     const char *last_error;  /* Why its last connection ended, or NULL. */
+
+    /* Once the switch has told what it is, and can do; else 0 and false. */
+    unsigned int openflow; /* Version: 5 for 1.5. */
+    bool slot_flows;       /* Are calendars flows, not groups? */
+    bool secondary;        /* Does another controller decide? */
 };
 
 typedef void ovs_server_status_cb(void *aux, const struct ovs_switch_status *);

@@ -143,6 +143,21 @@ session_is_silent(const struct session *s, int64_t now)
     return now - s->last_received >= SESSION_SILENT_MS;
 }
 
+/* Returns the second number of the OpenFlow version that is spoken, 5 for
+ * OpenFlow 1.5. */
+unsigned int
+session_get_minor_version(const struct session *s)
+{
+    return s->version - 1u;
+}
+
+/* Returns true if the switch's calendars are flows, not groups. */
+bool
+session_has_slot_flows(const struct session *s)
+{
+    return s->slot_flows;
+}
+
 enum session_state
 session_get_state(const struct session *s)
 {

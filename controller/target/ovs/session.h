@@ -110,6 +110,8 @@ void session_set_rules(struct session *, const struct rule_set *, int64_t now);
 
 void session_set_generation(struct session *, uint64_t generation);
 bool session_is_secondary(const struct session *);
+unsigned int session_get_minor_version(const struct session *);
+bool session_has_slot_flows(const struct session *);
 void session_set_calendar_mode(struct session *, enum calendar_mode);
 void session_set_limits(struct session *, const struct session_limits *);
 void session_send_packet(struct session *, uint32_t port, const void *data,
