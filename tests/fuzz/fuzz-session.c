@@ -21,6 +21,7 @@
 #include <openvswitch/vlog.h>
 
 #include "controller/core/calendar.h"
+#include "controller/core/frame.h"
 #include "controller/core/mem.h"
 #include "controller/rules/rule-set.h"
 #include "controller/target/ovs/session-stats.h"
@@ -28,6 +29,10 @@
 #include "controller/target/ovs/snapshot.h"
 
 #define BODY_MAX 8192
+
+/* From here on, xids in the input are those of requests that are not
+ * counted, such as packets, meters and roles. */
+#define SPECIAL_XID 0xc0
 
 int LLVMFuzzerInitialize(int *, char ***);
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
@@ -96,6 +101,17 @@ committed_cb(void *aux, struct session *session, const struct rule_set *set)
     session_snapshot(session, SNAPSHOT_ALL, snapshot_cb, NULL, now);
 }
 
+static void
+packet_cb(void *aux, struct session *session,
+          const struct session_packet *packet)
+{
+    struct frame frame;
+
+    (void) aux;
+    frame_decode(packet->data, packet->size, &frame);
+    session_send_packet(session, packet->port, packet->data, packet->size);
+}
+
 /* Gives 'session' the message at the beginning of the 'size' bytes at 'p'.
  * Returns how many bytes it was. */
 static size_t
@@ -110,7 +126,9 @@ receive(struct session *session, const uint8_t *p, size_t size)
     oh->version = OFP15_VERSION;
     oh->type = p[0];
     oh->length = htons((uint16_t) (sizeof *oh + length));
-    oh->xid = htonl(p[1]);
+    oh->xid = htonl(p[1] < SPECIAL_XID
+                        ? p[1]
+                        : UINT32_C(0xffffff00) | (p[1] - SPECIAL_XID));
     memcpy(oh + 1, p + 4, length);
     session_receive(session, oh, now);
     return 4 + length;
@@ -130,13 +148,17 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 {
     static const struct session_handlers handlers = { identify_cb,
-                                                      committed_cb, NULL };
+                                                      committed_cb,
+                                                      packet_cb };
+    static const struct session_limits limits = { 1000, 500 };
     unsigned int n_committed = 0;
     struct session *session;
     struct ofpbuf *msg;
 
     now = 1;
     session = session_create("peer", &handlers, &n_committed, now);
+    session_set_limits(session, &limits);
+    session_set_generation(session, 1);
     while (size >= 4 && !session_get_error(session)) {
         size_t n = receive(session, p, size);
 
