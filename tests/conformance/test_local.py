@@ -203,3 +203,45 @@ def test_solicitation_for_somebody_else(bridge):
     assert {port: frames for port, frames in out.items() if port != "br0"} \
         == {"p2": [asked], "p3": [asked], "p4": [asked]}
     assert counted == {("l2_normal", 3, 0): 1}
+
+
+def expect_from_controller(world, asked, expected):
+    """The controller answers 'asked' with 'expected', in its own time."""
+    out, counted = world.send("p1", asked)
+    assert counted == {("nd_to_controller", 3, 0): 1}
+    frames = out.get("p1", [])
+
+    def answered():
+        frames.extend(world.switch.sent("p1"))
+        return frames
+    world.switch.wait_for(answered, "an answer of the controller")
+    assert frames == [expected]
+
+
+@pytest.mark.parametrize("vlan", [0, 7])
+def test_solicitation_without_an_address(world, vlan):
+    """One that names no link-layer address has no room for the answer: the
+    controller sends it, to the station that asked."""
+    asked = question(A6, options=b"", vlan=vlan)
+    expect_from_controller(world, asked, replies.advertisement(
+        asked, MAC[vlan], A6, SRC_MAC))
+
+
+def test_duplicate_address_detection(world):
+    """Who wants the address for himself learns that it is taken."""
+    asked = question(A6_OTHER, src="::", options=b"")
+    expect_from_controller(world, asked, replies.advertisement(
+        asked, MAC[0], A6_OTHER, "33:33:00:00:00:01", "ff02::1"))
+
+
+def test_answers_that_nobody_asked_for(world):
+    """Answers go to the controller, which knows that it has not asked."""
+    advert = replies.icmpv6(HOST6, A6, 136, 0, replies.solicitation(
+        HOST6, b"\2\1" + bytes.fromhex("aa0000000001"), 0x60000000))
+    out, counted = world.send(
+        "p1", frame(replies.arp_request(A4, op=2), ARP, dst=MAC[0]),
+        frame(ipv6(advert, HOST6, A6, proto=ICMPV6, ttl=255), ETH_IPV6,
+              dst=MAC[0]))
+    assert out == {}
+    assert counted == {("arp_to_controller", 3, 0): 1,
+                       ("nd_to_controller", 3, 0): 1}
