@@ -46,7 +46,11 @@ class Tables:
         self.prefixes = []      # (value, mask, epoch)
         self.late = []          # (value, mask)
         self.calendars = {}
-        text = switch.ofctl("dump-flows", "br0")
+        # A clean-up in between would make them contradict each other.
+        groups = None
+        while groups != switch.ofctl("dump-groups", "br0"):
+            groups = switch.ofctl("dump-groups", "br0")
+            text = switch.ofctl("dump-flows", "br0")
         for line in text.splitlines():
             found = re.search(r"cookie=0x4c4220(..)0003(....),.*table=35,",
                               line)
@@ -62,7 +66,7 @@ class Tables:
                 self.calendars.setdefault(int(found.group(1), 16), {})[
                     int(slot.group(1), 16) if slot else 0] = int(re.search(
                         r"set_field:(\w+)->lb_member", line).group(1), 16)
-        for line in switch.ofctl("dump-groups", "br0").splitlines():
+        for line in groups.splitlines():
             found = re.search(r"group_id=(\d+)", line)
             if found:
                 self.calendars[int(found.group(1)) & 0xffff] = {
