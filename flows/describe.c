@@ -93,6 +93,7 @@ stage__(uint8_t table)
         [TABLE_HEADER] = "header",
         [TABLE_CALENDAR] = "calendar",
         [TABLE_MEMBER] = "member",
+        [TABLE_ND] = "nd",
         [TABLE_ADVERTISE] = "advertise",
         [TABLE_PROBE] = "probe",
     };

@@ -80,6 +80,32 @@ add_unreachables__(uint16_t instance, struct flows *flows)
     }
 }
 
+/* Begins 'd', which drops neighbour discovery that is for 'instance' but for
+ * none of its addresses. */
+static void
+begin_nd_drop__(struct draft *d, uint16_t instance, uint16_t priority,
+                enum verdict verdict)
+{
+    draft_init(d, RULE_INSTANCE, TABLE_ND, priority, verdict);
+    draft_match_instance(d, instance);
+}
+
+/* Neighbour discovery has a table of its own: what is matched there, as the hop
+ * limit, would be part of the cached flows of IPv6 events if it were matched
+ * here. */
+static void
+add_nd__(uint16_t instance, uint8_t type, struct flows *flows)
+{
+    struct draft d;
+
+    begin_drop__(&d, instance, PRIORITY_HIGH, VERDICT_PASS);
+    match_icmp__(&d, false);
+    match_set_icmp_type(&d.match, type);
+    match_set_icmp_code(&d.match, 0);
+    draft_goto(&d, TABLE_ND);
+    draft_commit(&d, flows);
+}
+
 /* Solicitations for other addresses.  One that was sent to a group that an
  * address of ours is in may be for somebody else's. */
 static void
@@ -87,14 +113,18 @@ add_other_targets__(const struct rule_instance *rule, struct flows *flows)
 {
     struct draft d;
 
-    begin_drop__(&d, rule->instance, PRIORITY_LOW + 1, VERDICT_ND_TARGET);
+    begin_nd_drop__(&d, rule->instance, PRIORITY_LOW, VERDICT_ICMPV6_OTHER);
+    match_icmp__(&d, false);
+    draft_commit(&d, flows);
+
+    begin_nd_drop__(&d, rule->instance, PRIORITY_LOW + 1, VERDICT_ND_TARGET);
     match_icmp__(&d, false);
     match_set_icmp_type(&d.match, ND_NEIGHBOR_SOLICIT);
     match_set_icmp_code(&d.match, 0);
     draft_commit(&d, flows);
 
-    begin_drop__(&d, rule->instance, PRIORITY_LOW + 2,
-                 rule->l2_normal ? VERDICT_L2_NORMAL : VERDICT_ND_TARGET);
+    begin_nd_drop__(&d, rule->instance, PRIORITY_LOW + 2,
+                    rule->l2_normal ? VERDICT_L2_NORMAL : VERDICT_ND_TARGET);
     match_icmp__(&d, false);
     match_set_icmp_type(&d.match, ND_NEIGHBOR_SOLICIT);
     match_set_icmp_code(&d.match, 0);
@@ -118,6 +148,8 @@ local_add_instance(const struct rule_instance *rule, struct flows *flows)
     add_icmp_drop__(rule->instance, false, flows);
     add_unreachables__(rule->instance, flows);
 
+    add_nd__(rule->instance, ND_NEIGHBOR_SOLICIT, flows);
+    add_nd__(rule->instance, ND_NEIGHBOR_ADVERT, flows);
     add_other_targets__(rule, flows);
 
     draft_init(&d, RULE_INSTANCE, TABLE_LOCAL, PRIORITY_MISS, VERDICT_LB_RX);
@@ -241,18 +273,18 @@ add_nd_reply__(const struct rule_ip_filter *rule, struct flows *flows)
     struct eth_addr mac = draft_eth_addr(&rule->mac);
     struct draft d;
 
-    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_HIGH + 1, ND_NEIGHBOR_SOLICIT,
+    begin_nd__(&d, rule, TABLE_ND, PRIORITY_HIGH + 1, ND_NEIGHBOR_SOLICIT,
                VERDICT_ND_CONTROLLER);
     match_set_nw_ttl(&d.match, 255);
     match_set_arp_sha(&d.match, (struct eth_addr){ .ea = { 0 } });
     draft_controller(&d);
     draft_commit(&d, flows);
 
-    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_MEDIUM + 1, ND_NEIGHBOR_SOLICIT,
+    begin_nd__(&d, rule, TABLE_ND, PRIORITY_MEDIUM + 1, ND_NEIGHBOR_SOLICIT,
                VERDICT_ND_HOPS);
     draft_commit(&d, flows);
 
-    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_HIGH, ND_NEIGHBOR_SOLICIT,
+    begin_nd__(&d, rule, TABLE_ND, PRIORITY_HIGH, ND_NEIGHBOR_SOLICIT,
                VERDICT_PASS);
     match_set_nw_ttl(&d.match, 255);
     draft_move(&d, MFF_ND_SLL, MFF_ETH_DST);
@@ -284,6 +316,7 @@ begin_answer__(struct draft *d, const struct rule_ip_filter *rule,
         match_set_nw_proto(&d->match, ARP_REPLY);
         match_set_nw_dst(&d->match, htonl(addr_get_ipv4(&rule->address)));
     } else {
+        d->table = TABLE_ND;
         match_icmp__(d, false);
         draft_match_ip_dst(d, &rule->address);
         match_set_icmp_type(&d->match, ND_NEIGHBOR_ADVERT);
@@ -334,17 +367,17 @@ add_nomatch_nd__(const struct rule_ip_filter *rule, struct flows *flows)
 {
     struct draft d;
 
-    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_HIGH + 1, ND_NEIGHBOR_SOLICIT,
+    begin_nd__(&d, rule, TABLE_ND, PRIORITY_HIGH + 1, ND_NEIGHBOR_SOLICIT,
                VERDICT_ND_TARGET);
     match_set_nw_ttl(&d.match, 255);
     match_set_arp_sha(&d.match, (struct eth_addr){ .ea = { 0 } });
     draft_commit(&d, flows);
 
-    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_MEDIUM + 1, ND_NEIGHBOR_SOLICIT,
+    begin_nd__(&d, rule, TABLE_ND, PRIORITY_MEDIUM + 1, ND_NEIGHBOR_SOLICIT,
                VERDICT_ND_TARGET);
     draft_commit(&d, flows);
 
-    begin_nd__(&d, rule, TABLE_LOCAL, PRIORITY_HIGH, ND_NEIGHBOR_SOLICIT,
+    begin_nd__(&d, rule, TABLE_ND, PRIORITY_HIGH, ND_NEIGHBOR_SOLICIT,
                VERDICT_ND_TARGET);
     match_set_nw_ttl(&d.match, 255);
     draft_commit(&d, flows);

@@ -15,24 +15,25 @@
  *         v
  *     8 member
  *
- * A neighbour solicitation goes from 3 to 9, a packet of the controller's own
+ * Neighbour discovery goes from 3 to 9 and 12, a packet of the controller's own
  * that measures from 0 to 10. */
 
 #include <stdint.h>
 
 enum table {
-    TABLE_CLASSIFY = 0,  /* Port, VLAN -> interface. */
-    TABLE_L2 = 1,        /* Ethernet destination. */
-    TABLE_L3 = 2,        /* IP destination -> instance. */
-    TABLE_LOCAL = 3,     /* What the switch answers by itself. */
-    TABLE_SOURCE = 4,    /* Senders. */
-    TABLE_PARSE = 5,     /* Fragments, UDP ports, lb_parse. */
-    TABLE_HEADER = 6,    /* Faults of the header. */
-    TABLE_CALENDAR = 7,  /* Slots, where calendars are no groups. */
-    TABLE_MEMBER = 8,    /* lb_forward. */
-    TABLE_ADVERTISE = 9, /* Solicitations that are advertisements by now. */
-    TABLE_PROBE = 10,    /* The scratch boundary. */
-    TABLE_EPOCH = 32     /* + instance: tick -> calendar. */
+    TABLE_CLASSIFY = 0,   /* Port, VLAN -> interface. */
+    TABLE_L2 = 1,         /* Ethernet destination. */
+    TABLE_L3 = 2,         /* IP destination -> instance. */
+    TABLE_LOCAL = 3,      /* What the switch answers by itself. */
+    TABLE_SOURCE = 4,     /* Senders. */
+    TABLE_PARSE = 5,      /* Fragments, UDP ports, lb_parse. */
+    TABLE_HEADER = 6,     /* Faults of the header. */
+    TABLE_CALENDAR = 7,   /* Slots, where calendars are no groups. */
+    TABLE_MEMBER = 8,     /* lb_forward. */
+    TABLE_ND = 9,         /* Solicitations and advertisements. */
+    TABLE_PROBE = 10,     /* The scratch boundary. */
+    TABLE_ADVERTISE = 12, /* Solicitations that are advertisements by now. */
+    TABLE_EPOCH = 32      /* + instance: tick -> calendar. */
 };
 
 /* One table for each instance, because prefix lookup is optimized per table:

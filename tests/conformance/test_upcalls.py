@@ -46,6 +46,24 @@ def test_events_cost_nothing(world):
     assert misses(world) - before == 0
 
 
+def test_ipv6_events_cost_nothing(world):
+    """The same over IPv6, whose hop limit is looked at where neighbour
+    discovery is answered, and nowhere else."""
+    rng = random.Random(7)
+    for slot in (0, 1):
+        world.switch.receive("p1", [packet(A6, 2 ** 40, version=3,
+                                           slot_select=slot)])
+    before = misses(world)
+    world.switch.receive("p1", [
+        packet(A6, 2 ** 40, version=3, slot_select=rng.randrange(2),
+               ttl=rng.randrange(2, 256), tos=rng.randrange(256),
+               label=rng.randrange(1 << 20), sport=rng.randrange(1, 65536),
+               dport=rng.randrange(16384, 32768),
+               port_select=rng.randrange(65536),
+               payload=bytes(rng.randrange(1, 1000))) for _ in range(1000)])
+    assert misses(world) - before == 0
+
+
 def test_slots_cost_nothing(world):
     """Slots and members: an upcall for each member, not for each slot."""
     rng = random.Random(6)

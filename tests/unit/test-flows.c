@@ -283,7 +283,7 @@ test_ip_filter(void **state)
     check_has(s, "table:2 priority=20,ipv6,reg0=0x1,ipv6_dst=fd00::1 ");
     check_has(s, "table:2 priority=30,icmp6,reg0=0x1,icmp_type=135,"
                  "icmp_code=0,nd_target=fd00::1 ");
-    check_has(s, "table:9 priority=30,icmp6,reg0=0x1,icmp_type=136,"
+    check_has(s, "table:12 priority=30,icmp6,reg0=0x1,icmp_type=136,"
                  "icmp_code=0,nd_target=fd00::1 ");
     free(s);
 }
