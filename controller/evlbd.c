@@ -133,7 +133,9 @@ parse_options(int argc, char *argv[], struct options *options)
         }
     }
     if (optind < argc) {
-        fprintf(stderr, "evlbd: unexpected argument \"%s\"\n", argv[optind]);
+        fprintf(stderr,
+                "evlbd: unexpected argument \"%s\"; see \"evlbd --help\"\n",
+                argv[optind]);
         exit(2);
     }
 }

@@ -212,7 +212,8 @@ run__(struct ctl *ctl, int argc, char *argv[])
             continue;
         }
         if (n_args < command->min_args || n_args > command->max_args) {
-            return ctl_usage_error("usage: evlbctl %s %s", command->name,
+            return ctl_usage_error("usage: evlbctl %s%s%s", command->name,
+                                   *command->arguments ? " " : "",
                                    command->arguments);
         }
         if ((ctl->at_event || ctl->force) && !command->boundary) {
