@@ -16,7 +16,7 @@ rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 flows_SRCS := flows/calendar.c flows/cookie.c flows/describe.c \
 	flows/describe-rule.c flows/draft.c flows/entry.c \
 	flows/epoch.c flows/flows.c flows/header.c flows/l2.c flows/l3.c \
-	flows/local.c flows/member.c flows/parse.c flows/probe.c flows/readback.c \
+	flows/local.c flows/member.c flows/nd.c flows/parse.c flows/probe.c flows/readback.c \
 	flows/source.c
 tls_PKGS := libevent_openssl openssl
 ovs_SRCS := controller/tls.c controller/target/ovs/address.c controller/target/ovs/change.c \

@@ -96,6 +96,7 @@ stage__(uint8_t table)
         [TABLE_ND] = "nd",
         [TABLE_ADVERTISE] = "advertise",
         [TABLE_PROBE] = "probe",
+        [TABLE_EXPIRED] = "expired",
     };
 
     if (table >= TABLE_EPOCH && table <= table_epoch(INSTANCE_ID_MAX)) {

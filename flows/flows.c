@@ -7,6 +7,7 @@
 static void
 add_instance__(const struct rule_instance *rule, struct flows *flows)
 {
+    nd_add_instance(rule, flows);
     local_add_instance(rule, flows);
     source_add_instance(rule, flows);
     parse_add_instance(rule, flows);
@@ -50,6 +51,7 @@ flows_encode(const struct rule *rule, struct flows *flows)
         source_add_source(&rule->source, flows);
         break;
     case RULE_IP_FILTER:
+        nd_add_ip_filter(&rule->ip_filter, flows);
         local_add_ip_filter(&rule->ip_filter, flows);
         l3_add_ip_filter(&rule->ip_filter, flows);
         break;
@@ -57,6 +59,7 @@ flows_encode(const struct rule *rule, struct flows *flows)
         l2_add_mac_filter(&rule->mac_filter, flows);
         break;
     case RULE_L2_IFACE:
+        l3_add_iface(&rule->l2_iface, flows);
         l2_add_iface(&rule->l2_iface, flows);
         break;
     }

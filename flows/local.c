@@ -80,18 +80,8 @@ add_unreachables__(uint16_t instance, struct flows *flows)
     }
 }
 
-/* Begins 'd', which drops neighbour discovery that is for 'instance' but for
- * none of its addresses. */
-static void
-begin_nd_drop__(struct draft *d, uint16_t instance, uint16_t priority,
-                enum verdict verdict)
-{
-    draft_init(d, RULE_INSTANCE, TABLE_ND, priority, verdict);
-    draft_match_instance(d, instance);
-}
-
 /* Neighbour discovery has a table of its own: what is matched there, as the hop
- * limit, would be part of the cached flows of IPv6 events if it were matched
+ * limit, would be part of the cached flows of events if it were matched
  * here. */
 static void
 add_nd__(uint16_t instance, uint8_t type, struct flows *flows)
@@ -100,38 +90,10 @@ add_nd__(uint16_t instance, uint8_t type, struct flows *flows)
 
     begin_drop__(&d, instance, PRIORITY_HIGH, VERDICT_PASS);
     match_icmp__(&d, false);
+    match_set_nw_frag(&d.match, 0);
     match_set_icmp_type(&d.match, type);
     match_set_icmp_code(&d.match, 0);
     draft_goto(&d, TABLE_ND);
-    draft_commit(&d, flows);
-}
-
-/* Solicitations for other addresses.  One that was sent to a group that an
- * address of ours is in may be for somebody else's. */
-static void
-add_other_targets__(const struct rule_instance *rule, struct flows *flows)
-{
-    struct draft d;
-
-    begin_nd_drop__(&d, rule->instance, PRIORITY_LOW, VERDICT_ICMPV6_OTHER);
-    match_icmp__(&d, false);
-    draft_commit(&d, flows);
-
-    begin_nd_drop__(&d, rule->instance, PRIORITY_LOW + 1, VERDICT_ND_TARGET);
-    match_icmp__(&d, false);
-    match_set_icmp_type(&d.match, ND_NEIGHBOR_SOLICIT);
-    match_set_icmp_code(&d.match, 0);
-    draft_commit(&d, flows);
-
-    begin_nd_drop__(&d, rule->instance, PRIORITY_LOW + 2,
-                    rule->l2_normal ? VERDICT_L2_NORMAL : VERDICT_ND_TARGET);
-    match_icmp__(&d, false);
-    match_set_icmp_type(&d.match, ND_NEIGHBOR_SOLICIT);
-    match_set_icmp_code(&d.match, 0);
-    draft_match(&d, MFF_ETH_DST, UINT64_C(1) << 40, UINT64_C(1) << 40);
-    if (rule->l2_normal) {
-        draft_output(&d, DRAFT_NORMAL);
-    }
     draft_commit(&d, flows);
 }
 
@@ -150,7 +112,6 @@ local_add_instance(const struct rule_instance *rule, struct flows *flows)
 
     add_nd__(rule->instance, ND_NEIGHBOR_SOLICIT, flows);
     add_nd__(rule->instance, ND_NEIGHBOR_ADVERT, flows);
-    add_other_targets__(rule, flows);
 
     draft_init(&d, RULE_INSTANCE, TABLE_LOCAL, PRIORITY_MISS, VERDICT_LB_RX);
     draft_match_instance(&d, rule->instance);
@@ -243,103 +204,21 @@ add_icmpv6_echo__(const struct rule_ip_filter *rule, struct flows *flows)
     commit_reply__(&d, rule, flows);
 }
 
-/* Begins 'd', which matches neighbour solicitations for the address of 'rule',
- * or what has become of them. */
+/* Answers to our own questions go to the controller, if we ask from that
+ * address. */
 static void
-begin_nd__(struct draft *d, const struct rule_ip_filter *rule, uint8_t table,
-           uint16_t priority, uint8_t type, enum verdict verdict)
+add_arp_answers__(const struct rule_ip_filter *rule, bool unicast,
+                  struct flows *flows)
 {
-    draft_init(d, RULE_IP_FILTER, table, priority, verdict);
-    draft_match_iface(d, rule->iface);
-    d->cookie.owner = rule->instance;
-    draft_match_ip(d, false);
-    match_set_nw_proto(&d->match, IPPROTO_ICMPV6);
-    match_set_icmp_type(&d->match, type);
-    match_set_icmp_code(&d->match, 0);
-    match_set_nd_target(&d->match, &rule->address);
-}
-
-/* The advertisement is made of the solicitation, in two tables, because the
- * target's link-layer option exists only once the type is that of an
- * advertisement.  A solicitation without the source's link-layer option has no
- * room for it: the controller answers.  One that a router passed on is not
- * answered. */
-static void
-add_nd_reply__(const struct rule_ip_filter *rule, struct flows *flows)
-{
-    static const uint8_t type = ND_NEIGHBOR_ADVERT;
-    static const uint8_t option = ND_OPT_TARGET_LINKADDR;
-    const ovs_be32 solicited = htonl(UINT32_C(0x40000000));
-    struct eth_addr mac = draft_eth_addr(&rule->mac);
     struct draft d;
 
-    begin_nd__(&d, rule, TABLE_ND, PRIORITY_HIGH + 1, ND_NEIGHBOR_SOLICIT,
-               VERDICT_ND_CONTROLLER);
-    match_set_nw_ttl(&d.match, 255);
-    match_set_arp_sha(&d.match, (struct eth_addr){ .ea = { 0 } });
-    draft_controller(&d);
-    draft_commit(&d, flows);
-
-    begin_nd__(&d, rule, TABLE_ND, PRIORITY_MEDIUM + 1, ND_NEIGHBOR_SOLICIT,
-               VERDICT_ND_HOPS);
-    draft_commit(&d, flows);
-
-    begin_nd__(&d, rule, TABLE_ND, PRIORITY_HIGH, ND_NEIGHBOR_SOLICIT,
-               VERDICT_PASS);
-    match_set_nw_ttl(&d.match, 255);
-    draft_move(&d, MFF_ND_SLL, MFF_ETH_DST);
-    draft_set(&d, MFF_ICMPV6_TYPE, &type);
-    draft_goto(&d, TABLE_ADVERTISE);
-    draft_commit(&d, flows);
-
-    begin_nd__(&d, rule, TABLE_ADVERTISE, PRIORITY_HIGH, ND_NEIGHBOR_ADVERT,
-               VERDICT_ND_REPLY);
-    draft_set(&d, MFF_ETH_SRC, &mac);
-    draft_move(&d, MFF_IPV6_SRC, MFF_IPV6_DST);
-    draft_set(&d, MFF_IPV6_SRC, &rule->address);
-    draft_set(&d, MFF_ND_RESERVED, &solicited);
-    draft_set(&d, MFF_ND_OPTIONS_TYPE, &option);
-    draft_set(&d, MFF_ND_TLL, &mac);
-    draft_output(&d, DRAFT_IN_PORT);
-    draft_commit(&d, flows);
-}
-
-/* Adds what answers to our own questions match: those to the address of
- * 'rule'. */
-static void
-begin_answer__(struct draft *d, const struct rule_ip_filter *rule,
-               enum verdict verdict)
-{
-    begin_reply__(d, rule, verdict);
-    if (addr_is_ipv4(&rule->address)) {
-        match_set_dl_type(&d->match, htons(ETH_TYPE_ARP));
-        match_set_nw_proto(&d->match, ARP_REPLY);
-        match_set_nw_dst(&d->match, htonl(addr_get_ipv4(&rule->address)));
-    } else {
-        d->table = TABLE_ND;
-        match_icmp__(d, false);
-        draft_match_ip_dst(d, &rule->address);
-        match_set_icmp_type(&d->match, ND_NEIGHBOR_ADVERT);
-        match_set_icmp_code(&d->match, 0);
-        match_set_nw_ttl(&d->match, 255);
-    }
-}
-
-/* Answers go to the controller, if we ask from that address. */
-static void
-add_answers__(const struct rule_ip_filter *rule, bool unicast,
-              struct flows *flows)
-{
-    bool ipv4 = addr_is_ipv4(&rule->address);
-    struct draft d;
-
+    begin_reply__(&d, rule,
+                  unicast ? VERDICT_ARP_CONTROLLER : VERDICT_ARP_OTHER);
+    match_set_dl_type(&d.match, htons(ETH_TYPE_ARP));
+    match_set_nw_proto(&d.match, ARP_REPLY);
+    match_set_nw_dst(&d.match, htonl(addr_get_ipv4(&rule->address)));
     if (unicast) {
-        begin_answer__(&d, rule,
-                       ipv4 ? VERDICT_ARP_CONTROLLER : VERDICT_ND_CONTROLLER);
         draft_controller(&d);
-    } else {
-        begin_answer__(&d, rule,
-                       ipv4 ? VERDICT_ARP_OTHER : VERDICT_ICMPV6_OTHER);
     }
     draft_commit(&d, flows);
 }
@@ -347,7 +226,7 @@ add_answers__(const struct rule_ip_filter *rule, bool unicast,
 /* Questions to an address that the instance accepts but does not answer for.
  * They take the places of the answers. */
 static void
-add_nomatch_ipv4__(const struct rule_ip_filter *rule, struct flows *flows)
+add_nomatch__(const struct rule_ip_filter *rule, struct flows *flows)
 {
     struct draft d;
 
@@ -362,44 +241,20 @@ add_nomatch_ipv4__(const struct rule_ip_filter *rule, struct flows *flows)
     draft_commit(&d, flows);
 }
 
-static void
-add_nomatch_nd__(const struct rule_ip_filter *rule, struct flows *flows)
-{
-    struct draft d;
-
-    begin_nd__(&d, rule, TABLE_ND, PRIORITY_HIGH + 1, ND_NEIGHBOR_SOLICIT,
-               VERDICT_ND_TARGET);
-    match_set_nw_ttl(&d.match, 255);
-    match_set_arp_sha(&d.match, (struct eth_addr){ .ea = { 0 } });
-    draft_commit(&d, flows);
-
-    begin_nd__(&d, rule, TABLE_ND, PRIORITY_MEDIUM + 1, ND_NEIGHBOR_SOLICIT,
-               VERDICT_ND_TARGET);
-    draft_commit(&d, flows);
-
-    begin_nd__(&d, rule, TABLE_ND, PRIORITY_HIGH, ND_NEIGHBOR_SOLICIT,
-               VERDICT_ND_TARGET);
-    match_set_nw_ttl(&d.match, 255);
-    draft_commit(&d, flows);
-
-    begin_nd__(&d, rule, TABLE_ADVERTISE, PRIORITY_HIGH, ND_NEIGHBOR_ADVERT,
-               VERDICT_ND_TARGET);
-    draft_commit(&d, flows);
-}
-
 void
 local_add_ip_filter(const struct rule_ip_filter *rule, struct flows *flows)
 {
     bool unicast = addr_equal(&rule->address, &rule->unicast);
 
-    add_answers__(rule, unicast, flows);
     if (!addr_is_ipv4(&rule->address)) {
         add_icmpv6_echo__(rule, flows);
-        (unicast ? add_nd_reply__ : add_nomatch_nd__)(rule, flows);
-    } else if (unicast) {
+        return;
+    }
+    add_arp_answers__(rule, unicast, flows);
+    if (unicast) {
         add_arp_reply__(rule, flows);
         add_icmpv4_echo__(rule, flows);
     } else {
-        add_nomatch_ipv4__(rule, flows);
+        add_nomatch__(rule, flows);
     }
 }

@@ -66,6 +66,17 @@ output_port__(const struct port *egress)
                                           : egress->number);
 }
 
+/* Lets the packet of 'd' leave through the port that it came in through, too:
+ * that is where all members are for a switch with one arm.  Open vSwitch keeps
+ * a packet from a port's number otherwise. */
+static void
+forget_in_port__(struct draft *d)
+{
+    const ovs_be16 none = htons(0);
+
+    draft_set(d, MFF_IN_PORT, &none);
+}
+
 void
 member_add_member(const struct rule_member *rule, struct flows *flows)
 {
@@ -79,6 +90,9 @@ member_add_member(const struct rule_member *rule, struct flows *flows)
     draft_match_ip_dst(&d, &rule->address);
     draft_match(&d, MFF_LB_MEMBER, rule->member, UINT64_MAX);
     if (verdict == VERDICT_MBR_TX) {
+        if (rule->egress.type == PORT_NUMBER) {
+            forget_in_port__(&d);
+        }
         add_forward__(&d, rule);
         draft_output(&d, output_port__(&rule->egress));
     }

@@ -5,46 +5,35 @@
 #include "flows/draft.h"
 #include "flows/stages.h"
 
+/* Drops what no source is listed for: UDP, or 'proto' that stands for it, if
+ * it is not 0; and whatever else there is. */
 static void
-add_drop__(const struct rule_instance *rule, bool ipv4, bool udp,
+add_drop__(const struct rule_instance *rule, bool ipv4, uint8_t proto,
            struct flows *flows)
 {
     struct draft d;
 
     draft_init(&d, RULE_INSTANCE, TABLE_SOURCE,
-               udp ? PRIORITY_LOW : PRIORITY_MISS,
-               udp ? VERDICT_BLOCKED_SRC : VERDICT_NOT_UDP);
+               proto ? PRIORITY_LOW : PRIORITY_MISS,
+               proto ? VERDICT_BLOCKED_SRC : VERDICT_NOT_UDP);
     draft_match_instance(&d, rule->instance);
     draft_match_ip(&d, ipv4);
-    if (udp) {
-        match_set_nw_proto(&d.match, IPPROTO_UDP);
+    if (proto) {
+        match_set_nw_proto(&d.match, proto);
     }
     draft_commit(&d, flows);
 }
 
-/* A later fragment of an IPv6 packet does not say whether it is of UDP. */
-static void
-add_ipv6_fragment__(const struct rule_instance *rule, struct flows *flows)
-{
-    struct draft d;
-
-    draft_init(&d, RULE_INSTANCE, TABLE_SOURCE, PRIORITY_LOW,
-               VERDICT_FRAGMENT);
-    draft_match_instance(&d, rule->instance);
-    draft_match_ip(&d, false);
-    match_set_nw_proto(&d.match, IPPROTO_FRAGMENT);
-    match_set_nw_frag_masked(&d.match, FLOW_NW_FRAG_ANY, FLOW_NW_FRAG_ANY);
-    draft_commit(&d, flows);
-}
-
+/* A later fragment of an IPv6 packet does not say whether it is of UDP: it is
+ * taken for that. */
 void
 source_add_instance(const struct rule_instance *rule, struct flows *flows)
 {
-    add_drop__(rule, true, true, flows);
-    add_drop__(rule, true, false, flows);
-    add_drop__(rule, false, true, flows);
-    add_drop__(rule, false, false, flows);
-    add_ipv6_fragment__(rule, flows);
+    add_drop__(rule, true, IPPROTO_UDP, flows);
+    add_drop__(rule, true, 0, flows);
+    add_drop__(rule, false, IPPROTO_UDP, flows);
+    add_drop__(rule, false, IPPROTO_FRAGMENT, flows);
+    add_drop__(rule, false, 0, flows);
 }
 
 void
@@ -55,7 +44,6 @@ source_add_source(const struct rule_source *rule, struct flows *flows)
     draft_init(&d, RULE_SOURCE, TABLE_SOURCE, PRIORITY_HIGH, VERDICT_PASS);
     draft_match_instance(&d, rule->instance);
     draft_match_ip_src(&d, &rule->block);
-    match_set_nw_proto(&d.match, IPPROTO_UDP);
     draft_goto(&d, TABLE_PARSE);
     draft_commit(&d, flows);
 }

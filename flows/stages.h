@@ -14,10 +14,14 @@ void l2_add_iface(const struct rule_l2_iface *, struct flows *);
 void l2_add_mac_filter(const struct rule_mac_filter *, struct flows *);
 
 void l3_add_iface_counters(const struct rule_iface *, struct flows *);
+void l3_add_iface(const struct rule_l2_iface *, struct flows *);
 void l3_add_ip_filter(const struct rule_ip_filter *, struct flows *);
 
 void local_add_instance(const struct rule_instance *, struct flows *);
 void local_add_ip_filter(const struct rule_ip_filter *, struct flows *);
+
+void nd_add_instance(const struct rule_instance *, struct flows *);
+void nd_add_ip_filter(const struct rule_ip_filter *, struct flows *);
 
 void source_add_instance(const struct rule_instance *, struct flows *);
 void source_add_source(const struct rule_source *, struct flows *);

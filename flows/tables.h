@@ -16,7 +16,7 @@
  *     8 member
  *
  * Neighbour discovery goes from 3 to 9 and 12, a packet of the controller's own
- * that measures from 0 to 10. */
+ * that measures from 0 to 10, and one whose TTL has ended from 6 to 11. */
 
 #include <stdint.h>
 
@@ -32,7 +32,8 @@ enum table {
     TABLE_MEMBER = 8,     /* lb_forward. */
     TABLE_ND = 9,         /* Solicitations and advertisements. */
     TABLE_PROBE = 10,     /* The scratch boundary. */
-    TABLE_ADVERTISE = 12, /* Solicitations that are advertisements by now. */
+    TABLE_EXPIRED = 11,   /* Good headers of packets whose TTL ends. */
+    TABLE_ADVERTISE = 12, /* Solicitations that become advertisements. */
     TABLE_EPOCH = 32      /* + instance: tick -> calendar. */
 };
 

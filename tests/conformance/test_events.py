@@ -118,6 +118,17 @@ def test_late(world):
                        ("late_drop", 4, 0): 1}
 
 
+@pytest.mark.parametrize("address, tick, number, port", [
+    (A4, 1000, 1, "p2"), (A4, 1001, 2, "p3"), (A4, 1002, 3, "p2"),
+    (A6, 3000, 61, "p2")])
+def test_one_arm(world, address, tick, number, port):
+    """A member may be behind the port that the packet comes in through."""
+    sent = packet(address, tick)
+    out, counted = world.send(port, sent)
+    assert out == {port: [model.forward(sent, member(number, address))]}
+    assert counted["mbr_tx", 3, number] == 1
+
+
 def test_instances_are_apart(world):
     """Instance b goes by its own sources, ports, epochs and members."""
     sent = packet(B4, 1000, dport=19523, src="1.2.3.4")
@@ -163,8 +174,7 @@ FAULTS = [
     ({"header": b"", "payload": b""}, "short"),
     ({"magic": 0x4c43}, "bad_magic"), ({"magic": 0}, "bad_magic"),
     ({"version": 1}, "bad_version"), ({"version": 4}, "bad_version"),
-    ({"version": 0}, "bad_version"), ({"version": 255}, "bad_version"),
-    ({"ttl": 1}, "ttl_expired"), ({"ttl": 0}, "ttl_expired")]
+    ({"version": 0}, "bad_version"), ({"version": 255}, "bad_version")]
 
 
 @pytest.mark.parametrize("family", [4, 6])
@@ -173,6 +183,17 @@ def test_faults(world, family, fields, name):
     """Each fault is dropped and counted by its name, on both ways."""
     out, counted = world.send("p1", fault(family, **fields))
     assert (out, counted) == ({}, {("lb_rx", 3, 0): 1, (name, 3, 0): 1})
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("version", [2, 3])
+def test_ttl_expired(world, family, version):
+    """The TTL is looked at behind the header, which has been counted."""
+    out, counted = world.send("p1", *[
+        fault(family, ttl=ttl, version=version) for ttl in (0, 1)])
+    assert (out, counted) == ({}, {("lb_rx", 3, 0): 2,
+                                   (RECEIVED[version], 3, 0): 2,
+                                   ("ttl_expired", 3, 0): 2})
 
 
 @pytest.mark.parametrize("family, src", [
@@ -204,12 +225,90 @@ def test_fragments4(world, frag):
     assert (out, counted) == ({}, {("lb_rx", 3, 0): 2, ("fragment", 3, 0): 2})
 
 
-@pytest.mark.parametrize("offset", [b"\0\1", b"\0\x09", b"\0\x08"])
+@pytest.mark.parametrize("offset", [b"\0\0", b"\0\1", b"\0\x09", b"\0\x08"])
 def test_fragments6(world, offset):
-    """A packet with a fragment header."""
+    """A packet with a fragment header, be it one of one fragment."""
     header = (44, b"\0\0" + offset + b"\0\0\0\1")
     out, counted = world.send("p1", fault(6, extensions=[header]))
     assert (out, counted) == ({}, {("lb_rx", 3, 0): 1, ("fragment", 3, 0): 1})
+
+
+@pytest.mark.parametrize("family, fields", [
+    (4, {"frag": 0x2000}), (4, {"frag": 1}),
+    (6, {"extensions": [(44, b"\0\0\0\1\0\0\0\1")]}),
+    (6, {"extensions": [(44, b"\0\0\0\x08\0\0\0\1")]})])
+def test_fragments_of_blocked_sources(world, family, fields):
+    """The source is looked at before."""
+    src = "192.0.2.1" if family == 4 else "2001:db8:ffff::1"
+    out, counted = world.send("p1", fault(family, src=src, **fields))
+    assert (out, counted) == ({}, {("lb_rx", 3, 0): 1,
+                                   ("blocked_src", 3, 0): 1})
+
+
+@pytest.mark.parametrize("src", [SOURCE[4], "192.0.2.1"])
+@pytest.mark.parametrize("frag", [0x2000, 0x0001])
+def test_fragments_of_others(world, src, frag):
+    """The protocol is looked at first of all."""
+    sent = frame(ipv4(bytes(40), src, A4, proto=6, frag=frag), ETH_IP,
+                 dst=MAC[0])
+    out, counted = world.send("p1", sent)
+    assert (out, counted) == ({}, {("lb_rx", 3, 0): 1, ("not_udp", 3, 0): 1})
+
+
+@pytest.mark.parametrize("address, tick, number, port, overhead", [
+    (A4, 1000, 1, "p2", 20), (A6, 3000, 61, "p2", 40), (A4, 1001, 2, "p3", 20),
+    (A6, 3001, 62, "p3", 40)])
+def test_9100_bytes(world, address, tick, number, port, overhead):
+    """The largest packet, with its header stripped or kept."""
+    payload = (bytes(range(256)) * 36)[:9100 - overhead - 8 - 16]
+    sent = [packet(address, tick, vlan, csum=csum, payload=payload)
+            for vlan in (0, 7) for csum in ("right", "wrong", "absent")]
+    assert {len(f) for f in sent} == {14 + 9100, 18 + 9100}
+    out, counted = world.send("p1", *sent)
+    assert out == {port: [
+        model.forward(f, member(number, address, 0 if i < 3 else 7))
+        for i, f in enumerate(sent)]}
+    assert counted["mbr_tx", 3, number] == 6
+
+
+def test_group_address(world):
+    """An instance's group is no address of events."""
+    sent = event(6, 3000, src=SOURCE[6], dst="ff02::1:ff00:1",
+                 eth_dst="33:33:ff:00:00:01", dport=16384)
+    out, counted = world.send("p1", sent)
+    assert (out, counted) == ({}, {("lb_rx", 3, 0): 1, ("rx_v2", 3, 0): 1,
+                                   ("mbr_info_miss", 3, 0): 1})
+
+
+@pytest.fixture
+def strange_calendar(world):
+    """An epoch of instance a that evlbd would never make: ticks of 2^62 and
+    above, slot 0 is member 1, slot 1 nobody's, slot 2 member 65535."""
+    world.switch.add_group("br0", (
+        "group_id=1,type=select,selection_method=lb_calendar,"
+        "selection_method_param=%d" % (8 << 24 | 2 << 16)
+        + "".join(",bucket=bucket_id:%d,actions=set_field:%d->lb_member" % x
+                  for x in ((0, 1), (2, 65535)))))
+    match = "table=35,priority=999,lb_tick=%#x/%#x" % (1 << 62, 3 << 62)
+    world.switch.add_flows("br0", match + ",actions=group:1")
+    world.switch.settle()   # Cached flows know of it.
+    yield 1 << 62
+    world.switch.ofctl("--strict", "del-flows", "br0", match)
+    world.switch.ofctl("del-groups", "br0", "group_id=1")
+    world.last = world.counters()
+
+
+@pytest.mark.parametrize("slot, name, detail", [
+    (0, "mbr_tx", 1), (1, "lb_calendar_miss", 0), (2, "mbr_info_miss", 0),
+    (3, "lb_calendar_miss", 0)])
+def test_slots_without_member(world, strange_calendar, slot, name, detail):
+    """A slot without a row, and one of the member that there is not."""
+    sent = packet(A4, strange_calendar + slot)
+    out, counted = world.send("p1", sent)
+    assert out == ({"p2": [model.forward(sent, member(1, A4))]} if not slot
+                   else {})
+    assert counted == {("lb_rx", 3, 0): 1, ("rx_v2", 3, 0): 1,
+                       (name, 3, detail): 1}
 
 
 def test_checksum_that_becomes_0(world):

@@ -3,7 +3,8 @@
 
 import pytest
 from packets import ETH_IP, ETH_IPV6, SRC_MAC, event, frame, ipv4, ipv6, udp
-from world import A4, A6, MAC, SOURCE
+from switch import find_programs
+from world import A4, A6, CONFIG, MAC, SOURCE, World
 
 UDP4 = ipv4(udp(SOURCE[4], "10.0.0.77", b"x" * 20), SOURCE[4], "10.0.0.77")
 UDP6 = ipv6(udp(SOURCE[6], "fd00::77", b"x" * 20), SOURCE[6], "fd00::77")
@@ -69,6 +70,38 @@ def test_not_ip(world, eth_type):
     assert (out, counted) == ({}, {("notip", 0xf000, 0): 1})
 
 
+@pytest.mark.parametrize("dst", ["ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01",
+                                 "33:33:ff:00:00:01"])
+def test_groups_that_are_accepted(world, bridge, dst):
+    """Broadcast, all nodes and solicited nodes are let in, and go on like what
+    is for the interface alone; on a bridge, they are for others too."""
+    other = frame(bytes(50), 0x0842, dst=dst)
+    bad = frame(UDP6, ETH_IPV6, dst=dst)
+    own = event(6, 3000, src=SOURCE[6], dst=A6, eth_dst=dst, dport=16384)
+    out, counted = world.send("p1", other, bad, own)
+    assert list(out) == ["p2"] and len(out["p2"]) == 1
+    assert counted == {("notip", 0xf000, 0): 1,
+                       ("l2_iface_drop_badip", 0xf000, 0): 1,
+                       ("lb_rx", 3, 0): 1, ("rx_v2", 3, 0): 1,
+                       ("mbr_tx", 3, 61): 1}
+    out, counted = bridge.send("p1", other, bad)
+    assert out["p2"] == out["p3"] == out["p4"] == [other, bad]
+    assert counted == {("l2_normal", 0xf000, 0): 2}
+
+
+def test_two_tags(world):
+    """One tag is looked behind, no more, whichever of the two kinds it is."""
+    def tagged(*tags):
+        return event(4, 1000, src=SOURCE[4], dst=A4, eth_dst=MAC[7],
+                     dport=16384, tags=tags)
+    out, counted = world.send("p1", tagged((0x8100, 7), (0x8100, 7)),
+                              tagged((0x88a8, 7), (0x8100, 7)))
+    assert (out, counted) == ({}, {("notip", 0xf005, 0): 2})
+    out, counted = world.send("p1", tagged((0x88a8, 7)))
+    assert list(out) == ["p2"] and out["p2"][0][12:16] == b"\x88\xa8\0\7"
+    assert counted["mbr_tx", 3, 1] == 1
+
+
 @pytest.mark.parametrize("packet, eth_type", [(UDP4, ETH_IP),
                                               (UDP6, ETH_IPV6)])
 @pytest.mark.parametrize("vlan, owner", [(0, 0xf000), (7, 0xf005)])
@@ -103,6 +136,53 @@ def test_ipv6_that_cannot_be_parsed(world):
         "p1", frame(packet, ETH_IPV6, dst=MAC[0]),
         frame(packet[:30], ETH_IPV6, SRC_MAC, MAC[0]))
     assert (out, counted) == ({}, {("parsefail", 0xf000, 0): 2})
+
+
+def test_ipv4_that_is_cut_short(world):
+    """Less than a header."""
+    packet = ipv4(udp(SOURCE[4], A4, bytes(20)), SOURCE[4], A4)
+    out, counted = world.send("p1", *[
+        frame(packet[:size], ETH_IP, dst=MAC[0]) for size in (0, 1, 19)])
+    assert (out, counted) == ({}, {("parsefail", 0xf000, 0): 3})
+
+
+def test_ipv6_whose_extensions_are_cut_short(world):
+    """A chain of extension headers that does not end within the packet."""
+    def cut(extensions, n):
+        packet = ipv6(b"", SOURCE[6], A6, extensions=extensions)
+        return frame(packet[:4] + (len(packet) - 40 - n).to_bytes(2, "big")
+                     + packet[6:len(packet) - n], ETH_IPV6, dst=MAC[0])
+    sent = [cut([(0, bytes(8))], 4), cut([(0, bytes(8))], 1),
+            cut([(43, bytes([0, 9]) + bytes(6))], 0),
+            cut([(60, bytes(8))] * 3, 17), cut([(44, bytes(8))], 3)]
+    out, counted = world.send("p1", *sent)
+    assert (out, counted) == ({}, {("parsefail", 0xf000, 0): 5})
+
+
+def test_ports_count_what_they_cannot_parse(tmp_path_factory):
+    """Where the ports are named, each has its own counter, per interface."""
+    world = World(find_programs(), tmp_path_factory.mktemp("ports"), "drop",
+                  CONFIG.replace('datapath_id = "42";', 'datapath_id = "42"; '
+                                 'ports = [ "p1", "p2" ];'))
+    packet = ipv4(udp(SOURCE[4], A4, bytes(20)), SOURCE[4], A4, total=9000)
+    bad4 = frame(packet, ETH_IP, dst=MAC[0])
+    bad7 = frame(packet, ETH_IP, dst=MAC[7], tags=((0x8100, 7),))
+    bad6 = frame(ipv6(b"", SOURCE[6], A6, proto=0), ETH_IPV6, dst=MAC[0])
+    bad_arp = frame(bytes(28), 0x806, dst=MAC[0])
+    try:
+        world.start()
+        for port, number in (("p1", 1), ("p2", 2)):
+            out, counted = world.send(port, bad4, bad7, bad6, bad_arp)
+            assert (out, counted) == ({}, {
+                ("parsefail", 0xf000, number): 3,
+                ("parsefail", 0xf005, number): 1})
+        out, counted = world.send("p3", bad4)
+        assert (out, counted) == ({}, {("l2_dst_drop", 0xffff, 0): 1})
+        out, _ = world.send("p1", event(4, 1000, src=SOURCE[4], dst=A4,
+                                        eth_dst=MAC[0], dport=16384))
+        assert list(out) == ["p2"]
+    finally:
+        world.stop()
 
 
 def test_wrong_ip_version(world):

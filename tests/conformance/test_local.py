@@ -185,6 +185,104 @@ def test_solicitation_from_another_station(world):
     assert counted == {("nd_reply", 3, 0): 1}
 
 
+def ask_controller(world, asked, answer, name):
+    """'asked' is answered with 'answer' by evlbd, and counted by 'name'."""
+    out, counted = world.send("p1", asked)
+    got = out.get("p1", [])
+    world.switch.wait_for(lambda: got or got.extend(world.switch.sent("p1"))
+                          or got, "an answer")
+    assert got == [answer] and set(out) <= {"p1"}
+    assert counted == {(name, 3, 0): 1}
+    assert world.switch.sent("p1") == []
+
+
+@pytest.mark.parametrize("vlan", [0, 7])
+@pytest.mark.parametrize("options", [b"", b"\x0e\1nonce!",
+                                     replies.source_link(SRC_MAC)])
+def test_solicitation_from_nobody(world, vlan, options):
+    """Who has no address yet hears the answer with all nodes, whatever the
+    question says of itself."""
+    asked = question(A6, src="::", options=options, vlan=vlan)
+    ask_controller(world, asked, replies.advertisement(
+        asked, MAC[vlan], A6, "33:33:00:00:00:01", "ff02::1"),
+        "nd_to_controller")
+
+
+@pytest.mark.parametrize("vlan", [0, 7])
+@pytest.mark.parametrize("options", [b"", b"\x0e\1nonce!"])
+def test_solicitation_without_link_layer_address(world, vlan, options):
+    """The answer goes to where the frame came from."""
+    asked = question(A6, options=options, vlan=vlan)
+    ask_controller(world, asked, replies.advertisement(
+        asked, MAC[vlan], A6, SRC_MAC), "nd_to_controller")
+
+
+@pytest.mark.parametrize("vlan", [0, 7])
+@pytest.mark.parametrize("options", [b"\x0e\1nonce!",
+                                     bytes([99, 20]) + bytes(158)])
+def test_solicitation_with_more(world, vlan, options):
+    """The options that a question has more do not come back."""
+    asked = question(A6, vlan=vlan, options=replies.source_link(SRC_MAC)
+                     + options)
+    ask_controller(world, asked, replies.advertisement(
+        asked, MAC[vlan], A6, SRC_MAC), "nd_reply")
+
+
+def test_solicitation_with_a_trailer(world):
+    """What is behind the packet in the frame stays, as it does elsewhere."""
+    asked = question(A6)
+    out, counted = world.send("p1", asked + b"trailer")
+    assert out == {"p1": [replies.advertisement(asked, MAC[0], A6, SRC_MAC)
+                          + b"trailer"]}
+    assert counted == {("nd_reply", 3, 0): 1}
+
+
+def test_answers_to_nobody(world):
+    """Answers go to evlbd, which has not asked."""
+    advert = replies.icmpv6(HOST6, A6, 136, 0, replies.solicitation(
+        HOST6, b"\2\1" + b"\2" * 6, 0x40000000))
+    hop = [frame(ipv6(advert, HOST6, A6, proto=ICMPV6, ttl=ttl), ETH_IPV6,
+                 dst=MAC[0]) for ttl in (255, 254)]
+    out, counted = world.send("p1", frame(replies.arp_request(A4, op=2), ARP,
+                                          dst=MAC[0]), *hop)
+    assert out == {}
+    assert counted == {("arp_to_controller", 3, 0): 1,
+                       ("nd_to_controller", 3, 0): 1,
+                       ("icmpv6_unhandled", 3, 0): 1}
+
+
+def test_fragment_of_a_solicitation(world):
+    """Neighbour discovery is never fragmented (RFC 6980)."""
+    message = replies.icmpv6(HOST6, A6, 135, 0, replies.solicitation(
+        A6, replies.source_link(SRC_MAC)))
+    for offset in b"\0\1", b"\0\x09":
+        header = (44, b"\0\0" + offset + b"\0\0\0\1")
+        out, counted = world.send("p1", frame(
+            ipv6(message, HOST6, A6, proto=ICMPV6, ttl=255,
+                 extensions=[header]), ETH_IPV6, dst=MAC[0]))
+        assert out == {} and "nd_reply" not in {key[0] for key in counted}
+
+
+@pytest.mark.parametrize("body, name", [
+    (ip(A6)[:8], "ipv6nd_neigh_sol_target_nomatch"),
+    (b"", "ipv6nd_neigh_sol_target_nomatch"),
+    (ip(A6) + b"\1\0" + bytes(6), "nd_to_controller"),
+    (ip(A6) + b"\1\2" + bytes(6), "nd_to_controller")])
+def test_malformed_solicitation(world, body, name):
+    """One that is cut short has no target; one whose options do not fit has
+    none, and is not answered by evlbd either."""
+    message = replies.icmpv6(HOST6, A6, 135, 0, bytes(4) + body)
+    bad = frame(ipv6(message, HOST6, A6, proto=ICMPV6, ttl=255), ETH_IPV6,
+                dst=MAC[0])
+    good = question(A6, options=b"")
+    out, counted = world.send("p1", bad)
+    assert (out, counted) == ({}, {(name, 3, 0): 1})
+    # Whatever evlbd has to say of it, it says before it answers the next one.
+    ask_controller(world, good, replies.advertisement(good, MAC[0], A6,
+                                                      SRC_MAC),
+                   "nd_to_controller")
+
+
 @pytest.mark.parametrize("asked, name", [
     (question(A6, ttl=254), "ipv6nd_hop_limit"),
     (question("fd00::77", dst=A6), "ipv6nd_neigh_sol_target_nomatch"),
@@ -203,45 +301,3 @@ def test_solicitation_for_somebody_else(bridge):
     assert {port: frames for port, frames in out.items() if port != "br0"} \
         == {"p2": [asked], "p3": [asked], "p4": [asked]}
     assert counted == {("l2_normal", 3, 0): 1}
-
-
-def expect_from_controller(world, asked, expected):
-    """The controller answers 'asked' with 'expected', in its own time."""
-    out, counted = world.send("p1", asked)
-    assert counted == {("nd_to_controller", 3, 0): 1}
-    frames = out.get("p1", [])
-
-    def answered():
-        frames.extend(world.switch.sent("p1"))
-        return frames
-    world.switch.wait_for(answered, "an answer of the controller")
-    assert frames == [expected]
-
-
-@pytest.mark.parametrize("vlan", [0, 7])
-def test_solicitation_without_an_address(world, vlan):
-    """One that names no link-layer address has no room for the answer: the
-    controller sends it, to the station that asked."""
-    asked = question(A6, options=b"", vlan=vlan)
-    expect_from_controller(world, asked, replies.advertisement(
-        asked, MAC[vlan], A6, SRC_MAC))
-
-
-def test_duplicate_address_detection(world):
-    """Who wants the address for himself learns that it is taken."""
-    asked = question(A6_OTHER, src="::", options=b"")
-    expect_from_controller(world, asked, replies.advertisement(
-        asked, MAC[0], A6_OTHER, "33:33:00:00:00:01", "ff02::1"))
-
-
-def test_answers_that_nobody_asked_for(world):
-    """Answers go to the controller, which knows that it has not asked."""
-    advert = replies.icmpv6(HOST6, A6, 136, 0, replies.solicitation(
-        HOST6, b"\2\1" + bytes.fromhex("aa0000000001"), 0x60000000))
-    out, counted = world.send(
-        "p1", frame(replies.arp_request(A4, op=2), ARP, dst=MAC[0]),
-        frame(ipv6(advert, HOST6, A6, proto=ICMPV6, ttl=255), ETH_IPV6,
-              dst=MAC[0]))
-    assert out == {}
-    assert counted == {("arp_to_controller", 3, 0): 1,
-                       ("nd_to_controller", 3, 0): 1}

@@ -7,7 +7,7 @@ import random
 import pytest
 from conftest import make_world
 from test_events import packet
-from world import A4, A6, B4, CONFIG
+from world import A4, A6, B4, CONFIG, SOURCE
 
 # Ticks of the epoch [2000, 3000) of instance a: one for each prefix.
 PREFIXES = [2000, 2032, 2048, 2560, 2816, 2944, 2976, 2992]
@@ -18,49 +18,39 @@ def misses(world):
     return world.switch.lookups()[1]
 
 
-def test_events_cost_nothing(world):
-    """After first contact, no tick, entropy, TTL, DSCP, UDP port or packet size
-    costs an upcall; a sender costs one."""
+@pytest.mark.parametrize("family, address, ticks, first, block", [
+    (4, A4, range(2000, 3000), PREFIXES, "192.168.7.%d"),
+    (6, A6, range(1 << 40, 1 << 41), [1 << 40, (1 << 40) + 1],
+     "2001:db8:7::%x")])
+def test_events_cost_nothing(world, family, address, ticks, first, block):
+    """After first contact, no tick, entropy, TTL, DSCP, flow label, UDP port or
+    packet size costs an upcall; a sender costs one."""
     rng = random.Random(5)
-    for tick in PREFIXES:
-        world.switch.receive("p1", [packet(A4, tick)])
+
+    def events(n, sources):
+        return [packet(address, rng.choice(ticks), ttl=rng.randrange(2, 256),
+                       tos=rng.randrange(256), sport=rng.randrange(1, 65536),
+                       dport=rng.randrange(16384, 32768),
+                       src=rng.choice(sources),
+                       port_select=rng.randrange(65536),
+                       payload=bytes(rng.randrange(1, 1000)),
+                       **{"ident" if family == 4 else "label": i})
+                for i in range(n)]
+
+    world.switch.receive("p1", [packet(address, tick) for tick in first])
     before = misses(world)
-    events = [packet(A4, rng.randrange(2000, 3000), ttl=rng.randrange(2, 256),
-                     tos=rng.randrange(256), sport=rng.randrange(1, 65536),
-                     dport=rng.randrange(16384, 32768), ident=i,
-                     port_select=rng.randrange(65536),
-                     payload=bytes(rng.randrange(1, 1000)))
-              for i in range(2000)]
-    world.switch.receive("p1", events)
+    world.switch.receive("p1", events(200, [SOURCE[family]]))
+    assert misses(world) - before == 0
+    world.switch.receive("p1", events(2000, [SOURCE[family]]))
     assert misses(world) - before == 0
 
     # Senders: the first pass of each, and nothing more.
-    sources = ["192.168.7.%d" % i for i in range(1, 41)]
-    world.switch.receive("p1", [packet(A4, 2000, src=source)
+    sources = [block % i for i in range(1, 41)]
+    world.switch.receive("p1", [packet(address, ticks[0], src=source)
                                 for source in sources])
     assert misses(world) - before <= len(sources)
     before = misses(world)
-    world.switch.receive("p1", [
-        packet(A4, rng.randrange(2000, 3000), src=rng.choice(sources))
-        for _ in range(1000)])
-    assert misses(world) - before == 0
-
-
-def test_ipv6_events_cost_nothing(world):
-    """The same over IPv6, whose hop limit is looked at where neighbour
-    discovery is answered, and nowhere else."""
-    rng = random.Random(7)
-    for slot in (0, 1):
-        world.switch.receive("p1", [packet(A6, 2 ** 40, version=3,
-                                           slot_select=slot)])
-    before = misses(world)
-    world.switch.receive("p1", [
-        packet(A6, 2 ** 40, version=3, slot_select=rng.randrange(2),
-               ttl=rng.randrange(2, 256), tos=rng.randrange(256),
-               label=rng.randrange(1 << 20), sport=rng.randrange(1, 65536),
-               dport=rng.randrange(16384, 32768),
-               port_select=rng.randrange(65536),
-               payload=bytes(rng.randrange(1, 1000))) for _ in range(1000)])
+    world.switch.receive("p1", events(1000, sources))
     assert misses(world) - before == 0
 
 

@@ -93,7 +93,8 @@ def read_verdicts():
 class World:
     """Bridge br0 with ports p1 to p4 on the dummy datapath, and evlbd."""
 
-    def __init__(self, programs, directory, l2_miss):
+    def __init__(self, programs, directory, l2_miss, config=CONFIG):
+        self.config = config
         self.directory = str(directory)
         self.l2_miss = l2_miss
         self.switch = Switch(programs, directory)
@@ -110,7 +111,7 @@ class World:
         self.switch.vsctl("set", "bridge", "br0",
                           "other_config:datapath-id=0000000000000042")
         self.capture_local()
-        self.start_evlbd(CONFIG)
+        self.start_evlbd(self.config)
         # A bridge that gets its first controller forgets its flows.
         self.switch.vsctl("set-controller", "br0",
                           "unix:" + self.path("of.sock"))

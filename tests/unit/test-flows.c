@@ -71,7 +71,15 @@ test_l2_iface(void **state)
     rule.l2_iface.port = (struct port){ .type = PORT_NUMBER, .number = 3 };
     rule.l2_iface.vlan = 7;
     rule.l2_iface.iface = 2;
-    check(&rule, "ADD priority=20,in_port=3,dl_vlan=7 "
+    check(&rule, "ADD table:2 priority=22,ip,in_port=3,dl_vlan=7,"
+                 "nw_src=0.0.0.0,nw_dst=0.0.0.0 "
+                 "cookie:0x4c421011f0020003 send_flow_rem actions=drop\n"
+                 "ADD table:2 priority=22,ipv6,in_port=3,dl_vlan=7,nw_proto=0 "
+                 "cookie:0x4c421011f0020003 send_flow_rem actions=drop\n"
+                 "ADD table:2 priority=22,arp,in_port=3,dl_vlan=7,"
+                 "arp_spa=0.0.0.0,arp_tpa=0.0.0.0,arp_op=0 "
+                 "cookie:0x4c421011f0020003 send_flow_rem actions=drop\n"
+                 "ADD priority=20,in_port=3,dl_vlan=7 "
                  "cookie:0x4c421000f0020000 "
                  "actions=set_field:0x2->reg0,goto_table:1\n");
 }
@@ -123,13 +131,13 @@ test_source(void **state)
     (void) state;
     rule.source.instance = 4;
     assert_true(addr_block_from_string("10.1.0.0/16", &rule.source.block));
-    check(&rule, "ADD table:4 priority=30,udp,reg1=0x4,nw_src=10.1.0.0/16 "
+    check(&rule, "ADD table:4 priority=30,ip,reg1=0x4,nw_src=10.1.0.0/16 "
                  "cookie:0x4c42140000040000 actions=goto_table:5\n");
     assert_true(addr_block_from_string("0.0.0.0/0", &rule.source.block));
-    check(&rule, "ADD table:4 priority=30,udp,reg1=0x4 "
+    check(&rule, "ADD table:4 priority=30,ip,reg1=0x4 "
                  "cookie:0x4c42140000040000 actions=goto_table:5\n");
     assert_true(addr_block_from_string("fd00::7", &rule.source.block));
-    check(&rule, "ADD table:4 priority=30,udp6,reg1=0x4,ipv6_src=fd00::7 "
+    check(&rule, "ADD table:4 priority=30,ipv6,reg1=0x4,ipv6_src=fd00::7 "
                  "cookie:0x4c42140000040000 actions=goto_table:5\n");
 }
 
@@ -216,7 +224,8 @@ test_member(void **state)
     m->egress = (struct port){ .type = PORT_NUMBER, .number = 9 };
     check(&rule, "ADD table:8 priority=20,lb_member=119,ip,reg1=0x1,"
                  "vlan_tci=0x0000/0x1fff,nw_dst=10.0.0.1 "
-                 "cookie:0x4c42220d00010077 send_flow_rem actions=lb_forward("
+                 "cookie:0x4c42220d00010077 send_flow_rem "
+                 "actions=set_field:0->in_port,lb_forward("
                  "eth_src=02:00:00:00:00:01,eth_dst=02:00:00:00:00:09,"
                  "ip_src=10.0.0.1,ip_dst=10.0.0.9,base=20000,bits=3),"
                  "output:9\n");
@@ -238,6 +247,38 @@ test_member(void **state)
     check(&rule, "ADD table:8 priority=20,lb_member=119,ipv6,reg1=0x1,"
                  "dl_vlan=7,ipv6_dst=fd00::1 "
                  "cookie:0x4c42223400010077 send_flow_rem actions=drop\n");
+}
+
+/* A member may be there to be dropped for, and counted. */
+static void
+test_member_actions(void **state)
+{
+    static const struct {
+        enum rule_member_action action;
+        const char *words;
+    } drops[] = {
+        { RULE_MEMBER_SOFT_EVICTED, "cookie:0x4c42223500030009 " },
+        { RULE_MEMBER_DEREGISTERED, "cookie:0x4c42223600030009 " },
+        { RULE_MEMBER_UNRESOLVED, "cookie:0x4c42223700030009 " }
+    };
+    struct rule rule = { .kind = RULE_MEMBER };
+
+    (void) state;
+    rule.member.instance = 3;
+    rule.member.member = 9;
+    rule.member.address = rule.member.ip = addr("10.0.0.1");
+    rule.member.egress = (struct port){ .type = PORT_NUMBER, .number = 9 };
+    for (size_t i = 0; i < sizeof drops / sizeof drops[0]; i++) {
+        char *words;
+
+        rule.member.action = drops[i].action;
+        words = mem_printf("ADD table:8 priority=20,lb_member=9,ip,reg1=0x3,"
+                           "vlan_tci=0x0000/0x1fff,nw_dst=10.0.0.1 "
+                           "%ssend_flow_rem actions=drop\n",
+                           drops[i].words);
+        check(&rule, words);
+        free(words);
+    }
 }
 
 /* Checks that 's' has 'words'. */
@@ -283,8 +324,14 @@ test_ip_filter(void **state)
     check_has(s, "table:2 priority=20,ipv6,reg0=0x1,ipv6_dst=fd00::1 ");
     check_has(s, "table:2 priority=30,icmp6,reg0=0x1,icmp_type=135,"
                  "icmp_code=0,nd_target=fd00::1 ");
+    check_has(s, "table:9 priority=30,icmp6,reg0=0x1,vlan_tci=0x0000/0x1000,"
+                 "nw_ttl=255,icmp_type=135,icmp_code=0,nd_target=fd00::1 "
+                 "cookie:0x4c42120900060000 send_flow_rem actions="
+                 "check_pkt_larger(86)->NXM_NX_REG3[0],resubmit(,12)\n");
+    check_has(s, "actions=check_pkt_larger(90)->NXM_NX_REG3[0],"
+                 "resubmit(,12)\n");
     check_has(s, "table:12 priority=30,icmp6,reg0=0x1,icmp_type=136,"
-                 "icmp_code=0,nd_target=fd00::1 ");
+                 "icmp_code=0,nd_target=fd00::1 cookie:0x4c42120000060000 ");
     free(s);
 }
 
@@ -316,6 +363,14 @@ test_other_address(void **state)
         s, "icmp_type=128,icmp_code=0 cookie:0x4c42120500060000 send_flow_rem "
            "actions=move:NXM_NX_IPV6_SRC[]->NXM_NX_IPV6_DST[],"
            "set_field:fd00::1->ipv6_src,");
+    assert_null(strstr(s, "nd_target=ff02::1:ff00:1 actions=resubmit"));
+    free(s);
+
+    rule.ip_filter.address = addr("fd00::2");
+    s = encode(&rule);
+    check_has(s, "icmp_type=135,icmp_code=0,nd_target=fd00::2 "
+                 "cookie:0x4c42121900060000 send_flow_rem actions=drop");
+    assert_null(strstr(s, "nd_target=fd00::2 cookie:0x4c42120900060000"));
     free(s);
 }
 
@@ -357,6 +412,10 @@ test_instance_drops(void **state)
     check_has(
         s, "table:6 priority=10,lb_status=0,lb_version=3,reg1=0x7 "
            "cookie:0x4c42020700070000 send_flow_rem actions=goto_table:39\n");
+    check_has(
+        s, "table:6 priority=10,lb_status=7,lb_version=2,reg1=0x7 "
+           "cookie:0x4c42020600070000 send_flow_rem actions=goto_table:11\n");
+    check_has(s, "table:11 priority=10,reg1=0x7 cookie:0x4c42024700070000 ");
     check_has(s, "table:8 priority=30,lb_status=8,reg1=0x7 ");
     free(s);
 }
@@ -401,11 +460,11 @@ test_iface(void **state)
         "actions=drop");
     check_has(
         s,
-        "table:2 priority=20,ip,reg0=0x3,nw_src=0.0.0.0,"
+        "table:2 priority=21,ip,reg0=0x3,nw_src=0.0.0.0,"
         "nw_dst=0.0.0.0 cookie:0x4c420411f0030000 send_flow_rem actions=drop");
     check_has(
         s,
-        "table:2 priority=9,ip,reg0=0x3 cookie:0x4c420413f0030000 send_flow_rem "
+        "table:2 priority=10,ip,reg0=0x3 cookie:0x4c420413f0030000 send_flow_rem "
         "actions=drop");
     check_has(
         s,
@@ -420,7 +479,10 @@ test_iface(void **state)
         s,
         "table:1 priority=1,reg0=0x3 cookie:0x4c420402f0030000 send_flow_rem "
         "actions=NORMAL");
-    check_has(s, "table:2 priority=10,reg0=0x3,dl_dst=01:00:00:00:00:00/"
+    check_has(s, "table:2 priority=11,ip,reg0=0x3,dl_dst=01:00:00:00:00:00/"
+                 "01:00:00:00:00:00 cookie:0x4c420402f0030000 send_flow_rem "
+                 "actions=NORMAL");
+    check_has(s, "table:2 priority=2,reg0=0x3,dl_dst=01:00:00:00:00:00/"
                  "01:00:00:00:00:00 cookie:0x4c420402f0030000 send_flow_rem "
                  "actions=NORMAL");
     free(s);
@@ -450,6 +512,7 @@ test_event_path(void **state)
                     const char *to = strstr(at, "->") + 2;
 
                     assert_true(!strncmp(to, "reg", 3)
+                                || !strncmp(to, "in_port", 7)
                                 || !strncmp(to, "lb_member", 9));
                     at = to;
                 }
@@ -614,6 +677,7 @@ main(void)
         cmocka_unit_test(test_epoch),
         cmocka_unit_test(test_calendar),
         cmocka_unit_test(test_member),
+        cmocka_unit_test(test_member_actions),
         cmocka_unit_test(test_ip_filter),
         cmocka_unit_test(test_instance_drops),
         cmocka_unit_test(test_pipeline),
