@@ -15,6 +15,7 @@
                                  * TABLE_PARSE. */
 #define REG_EPOCH 2 /* Epoch id, from the epoch's table to TABLE_CALENDAR. */
 #define REG_INSTANCE 1 /* Instance id, from TABLE_L3 on. */
-#define REG_LONG 3 /* Is it longer than it need be?  Only in TABLE_ADVERTISE. */
+#define REG_LONG \
+    3 /* Is it longer than it need be?  Only in TABLE_ADVERTISE. */
 
 #endif /* registers.h */

@@ -256,11 +256,9 @@ test_member_actions(void **state)
     static const struct {
         enum rule_member_action action;
         const char *words;
-    } drops[] = {
-        { RULE_MEMBER_SOFT_EVICTED, "cookie:0x4c42223500030009 " },
-        { RULE_MEMBER_DEREGISTERED, "cookie:0x4c42223600030009 " },
-        { RULE_MEMBER_UNRESOLVED, "cookie:0x4c42223700030009 " }
-    };
+    } drops[] = { { RULE_MEMBER_SOFT_EVICTED, "cookie:0x4c42223500030009 " },
+                  { RULE_MEMBER_DEREGISTERED, "cookie:0x4c42223600030009 " },
+                  { RULE_MEMBER_UNRESOLVED, "cookie:0x4c42223700030009 " } };
     struct rule rule = { .kind = RULE_MEMBER };
 
     (void) state;
