@@ -10,12 +10,11 @@
  * before lb_parse: the interface is (its VLAN is matched again in the end),
  * the instance is not. */
 
-#define REG_IFACE \
-    0               /* Interface id, from TABLE_CLASSIFY to
-                                 * TABLE_PARSE. */
-#define REG_EPOCH 2 /* Epoch id, from the epoch's table to TABLE_CALENDAR. */
-#define REG_INSTANCE 1 /* Instance id, from TABLE_L3 on. */
-#define REG_LONG \
-    3 /* Is it longer than it need be?  Only in TABLE_ADVERTISE. */
+enum reg {
+    REG_IFACE = 0,    /* Interface id, from TABLE_CLASSIFY to TABLE_PARSE. */
+    REG_INSTANCE = 1, /* Instance id, from TABLE_L3 on. */
+    REG_EPOCH = 2,    /* Epoch id, from the epoch's table to TABLE_CALENDAR. */
+    REG_LONG = 3      /* Is it longer than it need be?  In TABLE_ADVERTISE. */
+};
 
 #endif /* registers.h */

@@ -44,30 +44,22 @@ def expect_at(world, sent, address, number, port, vlan=0, version=2):
 
 
 @pytest.mark.parametrize("vlan", [0, 7])
-@pytest.mark.parametrize("address", [A4, A4_OTHER])
-@pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("csum", ["right", "wrong", "absent"])
-@pytest.mark.parametrize("slot, number, port", [(0, 1, "p2"), (1, 2, "p3"),
-                                                (2, 3, "p1")])
-def test_forwarded4(world, vlan, address, version, csum, slot, number, port):
+@pytest.mark.parametrize("address, tick, number, port", [
+    (A4, 1000, 1, "p2"), (A4, 1001, 2, "p3"), (A4, 1002, 3, "p1"),
+    (A4_OTHER, 1000, 1, "p2"), (A4_OTHER, 1001, 2, "p3"),
+    (A4_OTHER, 1002, 3, "p1"), (A6, 3000, 61, "p2"), (A6, 3001, 62, "p3"),
+    (A6_OTHER, 3000, 61, "p2"), (A6_OTHER, 3001, 62, "p3")])
+def test_forwarded(world, vlan, address, tick, number, port):
     """To the member of the slot, from the address that was hit, with the tag
-    that it came with."""
-    sent = packet(address, 1000 + slot, vlan, version=version,
-                  slot_select=slot, port_select=0xabcd, csum=csum)
-    expect_at(world, sent, address, number, port, vlan, version)
-
-
-@pytest.mark.parametrize("vlan", [0, 7])
-@pytest.mark.parametrize("address", [A6, A6_OTHER])
-@pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("csum", ["right", "wrong", "absent"])
-@pytest.mark.parametrize("slot, number, port", [(0, 61, "p2"),
-                                                (1, 62, "p3")])
-def test_forwarded6(world, vlan, address, version, csum, slot, number, port):
-    """The same over IPv6."""
-    sent = packet(address, 3000 + slot, vlan, version=version,
-                  slot_select=slot, port_select=0xabcd, csum=csum)
-    expect_at(world, sent, address, number, port, vlan, version)
+    that it came with, whatever the version and the checksum."""
+    sent = [packet(address, tick, vlan, version=version, slot_select=tick & 7,
+                   port_select=0xabcd, csum=csum)
+            for version in (2, 3) for csum in ("right", "wrong", "absent")]
+    out, counted = world.send("p1", *sent)
+    to = member(number, address, vlan)
+    assert out == {port: [model.forward(frame, to) for frame in sent]}
+    assert counted == {("lb_rx", 3, 0): 6, ("rx_v2", 3, 0): 3,
+                       ("rx_v3", 3, 0): 3, ("mbr_tx", 3, number): 6}
 
 
 @pytest.mark.parametrize("fields", [
