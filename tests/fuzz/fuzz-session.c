@@ -6,7 +6,8 @@
  *
  *     type (8 bits) | xid (8 bits) | body length (16 bits, big-endian) | body
  *
- * which are given the headers that they need to get past the first checks.
+ * which are given the headers that they need to get past the first checks, of
+ * the version that the first message, a hello, has led to.
  * Behind each one, a second passes.  The session has rules to install and goes
  * through its whole life if the answers are right; whenever they are
  * committed, it reads all that the switch has to tell. */
@@ -123,7 +124,9 @@ receive(struct session *session, const uint8_t *p, size_t size)
 
     length = length < size - 4 ? length : size - 4;
     length = length < BODY_MAX ? length : BODY_MAX;
-    oh->version = OFP15_VERSION;
+    oh->version = (session_get_state(session) == SESSION_HELLO
+                       ? (uint8_t) OFP15_VERSION
+                       : (uint8_t) (session_get_minor_version(session) + 1));
     oh->type = p[0];
     oh->length = htons((uint16_t) (sizeof *oh + length));
     oh->xid = htonl(p[1] < SPECIAL_XID

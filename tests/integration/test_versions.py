@@ -32,7 +32,7 @@ instances = ( { name = "a"; id = 3; addresses = [ "10.0.0.1" ];
     members = (
         { id = 1; ip = "10.1.0.1"; mac = "02:00:00:00:01:01"; base = 20000;
           egress = "p2"; },
-        { id = 2; ip = "10.1.0.2"; mac = "02:00:00:00:01:02"; base = 30000;
+        { id = 2; ip = "10.1.0.2"; mac = "02:00:00:00:01:02"; base = %(base)d;
           egress = "p3"; } );
     epochs = ( { id = 7; from = 0; bits = 3; xor = 5;
                  members = ( { id = 1; weight = 3; }, { id = 2; } ); }
@@ -53,6 +53,8 @@ def private_namespace():
 
 class World:
     """evlbd, and a switch that speaks some versions."""
+
+    base = 30000                # The first port of member 2.
 
     def __init__(self, directory, protocols, mode, programs=None,
                  role="equal"):
@@ -75,7 +77,8 @@ class World:
         with open(os.path.join(self.directory, "evlb.conf"), "w",
                   encoding="utf-8") as conf:
             conf.write(CONFIG % {"dir": self.directory, "mode": self.mode,
-                                 "role": self.role, "more": more})
+                                 "role": self.role, "more": more,
+                                 "base": self.base})
 
     def start_evlbd(self, more=""):
         self.write(more)
@@ -238,21 +241,38 @@ def test_stock_open_vswitch(tmp_path, protocols):
     made.stop()
 
 
-def test_roles(tmp_path):
-    """Of two primary controllers the later one decides, until the other one
-    asks again."""
-    first = World(tmp_path, "OpenFlow15", "auto", role="primary")
-    first.wait_log("change committed")
-    directory = tmp_path / "second"
+def start_second(first, directory, base=World.base):
+    """Returns another primary controller, which the switch of 'first' is to
+    have, too, and for which ports of member 2 begin at 'base'."""
     directory.mkdir()
     second = World.__new__(World)
+    second.base = base
     second.directory, second.mode = str(directory), "auto"
     second.role, second.out = "primary", str(directory / "evlbd.out")
+    second.switch, second.version = first.switch, first.version
     second.start_evlbd()
-    first.switch.vsctl("set-controller", "br0", "unix:%s/of.sock" % tmp_path,
-                       "unix:%s/of.sock" % directory)
+    set_controllers(first, first, second)
     first.wait_log("another controller is the primary one now")
     second.wait_log("ready: switch br0")
+    return second
+
+
+def set_controllers(world, *controllers):
+    """Has the switch of 'world' connect to 'controllers', and no others."""
+    world.switch.vsctl("set-controller", "br0",
+                       *["unix:%s/of.sock" % c.directory
+                         for c in controllers])
+
+
+@pytest.mark.parametrize("protocols", ["OpenFlow13", "OpenFlow15"])
+def test_roles(tmp_path, protocols):
+    """Of two primary controllers the later one decides, until the other one
+    asks again, and undoes what is not as it should be."""
+    first = World(tmp_path, protocols, "auto", role="primary")
+    first.groups = "15" in protocols
+    first.wait_log("change committed")
+    second = start_second(first, tmp_path / "second", 40000)
+    second.wait_log("change committed")
 
     seen = len(first.log())
     first.write(MORE)
@@ -260,6 +280,37 @@ def test_roles(tmp_path):
     first.wait_log("has us decide again", seen)
     first.wait_log("change committed", seen)
     second.wait_log("another controller is the primary one now")
+    check_events(first, 5000)
+    second.evlbd.terminate()
+    second.evlbd.wait()
+    first.stop()
+
+
+@pytest.mark.parametrize("protocols", ["OpenFlow13", "OpenFlow15"])
+def test_reconnect_of_secondary(tmp_path, protocols):
+    """One that was displaced does not decide again only because its connection
+    is a new one: switches have such a one be an equal controller."""
+    first = World(tmp_path, protocols, "auto", role="primary")
+    first.wait_log("change committed")
+    second = start_second(first, tmp_path / "second", 40000)
+    second.wait_log("change committed")
+    flows = second.flows()
+
+    set_controllers(first, second)
+    first.wait_log("connection of br0 closed")
+    seen = len(first.log())
+    set_controllers(first, first, second)
+    first.wait_log("has [0-9]+ ports, and [0-9]+ flows and groups of ours",
+                   seen)
+    first.wait_log("another controller is the primary one", seen)
+    assert "change committed" not in first.log()[seen:]
+    assert second.flows() == flows
+
+    seen = len(first.log())
+    first.evlbd.send_signal(signal.SIGHUP)
+    first.wait_log("has us decide again", seen)
+    first.wait_log("change committed", seen)
+    assert first.flows() != flows
     second.evlbd.terminate()
     second.evlbd.wait()
     first.stop()

@@ -9,6 +9,7 @@
 #include <openvswitch/dynamic-string.h>
 #include <openvswitch/ofp-actions.h>
 #include <openvswitch/ofp-bundle.h>
+#include <openvswitch/ofp-connection.h>
 #include <openvswitch/ofp-errors.h>
 #include <openvswitch/ofp-flow.h>
 #include <openvswitch/ofp-group.h>
@@ -28,6 +29,7 @@ fake_switch_init(struct fake_switch *sw)
 {
     memset(sw, 0, sizeof *sw);
     sw->datapath_id = 1;
+    sw->version = OFP15_VERSION;
     ovs_list_init(&sw->flows);
     ovs_list_init(&sw->groups);
     ovs_list_init(&sw->staged);
@@ -85,11 +87,20 @@ reply_all(struct fake_switch *sw, struct ovs_list *msgs)
     }
 }
 
-/* Says hello with the versions in the bitmap. */
+/* Says hello with the versions in the bitmap, on a new connection. */
 void
 fake_switch_hello(struct fake_switch *sw, uint32_t versions)
 {
+    sw->version =
+        versions & 1u << OFP15_VERSION ? OFP15_VERSION : OFP13_VERSION;
+    sw->primary = sw->secondary = false;
     reply(sw, ofputil_encode_hello(versions));
+}
+
+static enum ofputil_protocol
+protocol(const struct fake_switch *sw)
+{
+    return ofputil_protocol_from_ofp_version(sw->version);
 }
 
 /* Flows. */
@@ -175,8 +186,9 @@ flow_mod(struct fake_switch *sw, const struct ofp_header *oh)
     enum ofperr error;
 
     ofpbuf_init(&actions, 0);
-    error = ofputil_decode_flow_mod(&fm, oh, OFPUTIL_P_OF15_OXM, NULL, NULL,
-                                    &actions, u16_to_ofp(1000), 255);
+    error = ofputil_decode_flow_mod(
+        &fm, oh, ofputil_protocol_from_ofp_version(oh->version), NULL, NULL,
+        &actions, u16_to_ofp(1000), 255);
     if (!error && sw) {
         if (fm.command == OFPFC_ADD) {
             add_flow(sw, &fm);
@@ -502,7 +514,7 @@ fake_switch_flow_removed(struct fake_switch *sw, uint64_t cookie,
                                                .byte_count = 100 * packets };
 
             minimatch_expand(&f->match, &fr.match);
-            reply(sw, ofputil_encode_flow_removed(&fr, OFPUTIL_P_OF15_OXM));
+            reply(sw, ofputil_encode_flow_removed(&fr, protocol(sw)));
             free_flow(f);
             return;
         }
@@ -516,7 +528,7 @@ send_features(struct fake_switch *sw, const struct ofp_header *request)
     struct ofputil_switch_features features = { .datapath_id = sw->datapath_id,
                                                 .n_tables = 254 };
 
-    reply(sw, ofputil_encode_switch_features(&features, OFPUTIL_P_OF15_OXM,
+    reply(sw, ofputil_encode_switch_features(&features, protocol(sw),
                                              request->xid));
 }
 
@@ -533,8 +545,52 @@ fake_switch_port_status(struct fake_switch *sw, size_t index, const char *name)
         sw->ports[index] = name;
     }
     phy_port(sw, index, &ps.desc);
-    reply(sw, ofputil_encode_port_status(&ps, OFPUTIL_P_OF15_OXM));
+    reply(sw, ofputil_encode_port_status(&ps, protocol(sw)));
     sw->ports[index] = name;
+}
+
+/* Roles. */
+
+static void
+receive_role_request(struct fake_switch *sw, const struct ofp_header *oh)
+{
+    struct ofputil_role_request rr;
+
+    assert_int_equal(ofputil_decode_role_message(oh, &rr), 0);
+    if (sw->refuse_roles) {
+        reply(sw, ofperr_encode_reply(OFPERR_OFPRRFC_UNSUP, oh));
+        return;
+    }
+    if (rr.role == OFPCR12_ROLE_PRIMARY) {
+        if (sw->generation
+            && (int64_t) (rr.generation_id - sw->generation) < 0) {
+            reply(sw, ofperr_encode_reply(OFPERR_OFPRRFC_STALE, oh));
+            return;
+        }
+        sw->generation = rr.generation_id;
+    } else {
+        assert_int_equal(rr.role, OFPCR12_ROLE_EQUAL);
+    }
+    sw->primary = rr.role == OFPCR12_ROLE_PRIMARY;
+    sw->secondary = false;
+    reply(sw, ofputil_encode_role_reply(oh, &rr));
+}
+
+/* Another controller becomes the primary one. */
+void
+fake_switch_displace(struct fake_switch *sw, uint64_t generation)
+{
+    const struct ofputil_role_status status = { .role = OFPCR12_ROLE_SECONDARY,
+                                                .reason =
+                                                    OFPCRR_PRIMARY_REQUEST,
+                                                .generation_id = generation };
+
+    sw->generation = generation;
+    if (sw->primary) {
+        sw->primary = false;
+        sw->secondary = true;
+        reply(sw, ofputil_encode_role_status(&status, protocol(sw)));
+    }
 }
 
 /* Processes a message of the controller. */
@@ -548,6 +604,16 @@ fake_switch_receive(struct fake_switch *sw, const struct ofp_header *oh)
         return;
     } else if (type == OFPTYPE_FEATURES_REQUEST) {
         send_features(sw, oh);
+    } else if (type == OFPTYPE_METER_CONFIG_STATS_REQUEST) {
+        reply(sw, ofperr_encode_reply(OFPERR_OFPMMFC_UNKNOWN_METER, oh));
+    } else if (type == OFPTYPE_METER_MOD) {
+        sw->n_meter_mods++;
+    } else if (type == OFPTYPE_ROLE_REQUEST) {
+        receive_role_request(sw, oh);
+    } else if (sw->secondary
+               && (type == OFPTYPE_BUNDLE_CONTROL
+                   || type == OFPTYPE_BUNDLE_ADD_MESSAGE)) {
+        reply(sw, ofperr_encode_reply(OFPERR_OFPBRC_IS_SECONDARY, oh));
     } else if (type == OFPTYPE_PORT_DESC_STATS_REQUEST) {
         send_ports(sw, oh);
     } else if (type == OFPTYPE_BUNDLE_CONTROL) {

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_FAKE_SWITCH_H
 #define TESTS_UNIT_FAKE_SWITCH_H 1
 
-/* An OpenFlow 1.5 switch without a data path, as a peer for sessions: it
+/* An OpenFlow 1.5 or 1.3 switch without a data path, as a peer for sessions: it
  * keeps flows and groups, stages and commits bundles, and answers what a
  * session asks.  It can be told to refuse things.
  *
@@ -39,6 +39,10 @@ struct fake_group {
 
 struct fake_switch {
     uint64_t datapath_id;
+    enum ofp_version version;
+    uint64_t generation; /* Of the last primary controller, or 0. */
+    bool primary;        /* Is the controller here it? */
+    bool secondary;      /* Is another one? */
     struct ovs_list flows;
     struct ovs_list groups;
     const char *ports[8]; /* Names; the index + 1 is the number. */
@@ -51,10 +55,12 @@ struct fake_switch {
     size_t n_commits;
     size_t n_discards;
     size_t n_errors;
+    size_t n_meter_mods; /* None of which it remembers. */
 
     /* Refuse the message of this number in the next bundle, from 0. */
     int refuse_add;
     bool refuse_commit;
+    bool refuse_roles;
 
     /* What it does with requests for statistics. */
     size_t n_flow_requests;   /* How many there were for those of flows. */
@@ -65,6 +71,7 @@ struct fake_switch {
 void fake_switch_init(struct fake_switch *);
 void fake_switch_destroy(struct fake_switch *);
 void fake_switch_hello(struct fake_switch *, uint32_t versions);
+void fake_switch_displace(struct fake_switch *, uint64_t generation);
 void fake_switch_receive(struct fake_switch *, const struct ofp_header *);
 void
 fake_switch_port_status(struct fake_switch *, size_t index, const char *name);

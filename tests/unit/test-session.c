@@ -28,7 +28,9 @@ struct fixture {
     const struct rule_set *rules;     /* That the switch should hold. */
     const struct rule_set *committed; /* Compared, not used. */
     unsigned int n_committed;
-    bool unknown; /* Is the switch not ours? */
+    bool unknown;        /* Is the switch not ours? */
+    uint32_t versions;   /* That the switch speaks. */
+    uint64_t generation; /* For session_set_generation(). */
     int64_t now;
 };
 
@@ -43,6 +45,7 @@ identify_cb(void *f_, struct session *session, uint64_t datapath_id,
         return NULL;
     }
     assert_int_equal(datapath_id, 1);
+    session_set_generation(session, f->generation);
     if (f->rules) {
         session_set_rules(session, f->rules, f->now);
     }
@@ -65,6 +68,7 @@ setup(struct fixture *f)
     memset(f, 0, sizeof *f);
     fake_switch_init(&f->sw);
     f->sw.ports[0] = "cn1";
+    f->versions = 1u << OFP15_VERSION;
     f->now = 1000;
 }
 
@@ -114,11 +118,20 @@ talk(struct fixture *f)
     }
 }
 
+/* Sends 'msg', which it takes, as it is. */
+static void
+send_raw(struct fixture *f, struct ofpbuf *msg)
+{
+    ofpmsg_update_length(msg);
+    session_receive(f->session, msg->data, f->now);
+    ofpbuf_delete(msg);
+}
+
 static void
 handshake(struct fixture *f)
 {
     connect_session(f);
-    fake_switch_hello(&f->sw, 1u << OFP15_VERSION);
+    fake_switch_hello(&f->sw, f->versions);
     talk(f);
 }
 
@@ -169,6 +182,7 @@ assert_holds_rules(struct fixture *f)
 
     setup(&fresh);
     memcpy(fresh.sw.ports, f->sw.ports, sizeof fresh.sw.ports);
+    fresh.versions = f->versions;
     set_rules(&fresh, rule_set_ref(f->rules));
     handshake(&fresh);
     a = fake_switch_dump(&f->sw);
@@ -732,6 +746,221 @@ test_stranger(void **state)
     teardown(&f);
 }
 
+/* OpenFlow 1.3: what is installed is found again, and becomes anything else,
+ * without a group. */
+static void
+test_openflow13(void **state)
+{
+    uint64_t seed = 10;
+
+    (void) state;
+    for (int i = 0; i < 20; i++) {
+        struct fixture f;
+
+        setup(&f);
+        f.versions = 1u << OFP10_VERSION | 1u << OFP13_VERSION;
+        set_rules(&f, random_rule_set(&seed, true));
+        handshake(&f);
+        assert_ready(&f);
+        assert_int_equal(session_get_minor_version(f.session), 3);
+        assert_true(session_has_slot_flows(f.session));
+        handshake(&f);
+        assert_ready(&f);
+        assert_int_equal(f.sw.n_commits, 1);
+
+        set_rules(&f, random_rule_set(&seed, true));
+        assert_ready(&f);
+        assert_int_equal(f.sw.n_commits, 2);
+        assert_int_equal(fake_switch_count_groups(&f.sw), 0);
+        assert_holds_rules(&f);
+        teardown(&f);
+    }
+}
+
+/* Roles. */
+
+static const struct session_limits limits = { 1000, 500 };
+
+/* A primary controller of 'versions' with rules for one epoch. */
+static void
+setup_primary(struct fixture *f, uint32_t versions)
+{
+    setup(f);
+    f->versions = versions;
+    f->generation = 100;
+    set_rules(f, make_rules(1, 0));
+    handshake(f);
+    assert_ready(f);
+    assert_true(f->sw.primary);
+    assert_int_equal(f->sw.n_commits, 1);
+    session_set_limits(f->session, &limits);
+    talk(f);
+    assert_int_equal(f->sw.n_meter_mods, 2);
+}
+
+/* One that another controller displaces changes nothing, on this connection and
+ * the next ones, until it asks anew; then it reads what the other one did. */
+static void
+test_displaced(void **state)
+{
+    static const enum ofp_version versions[] = { OFP13_VERSION,
+                                                 OFP15_VERSION };
+
+    (void) state;
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+        struct fixture f;
+
+        setup_primary(&f, 1u << versions[i]);
+        fake_switch_displace(&f.sw, 200);
+        talk(&f);
+        assert_ready(&f);
+        assert_true(session_is_secondary(f.session));
+        set_rules(&f, make_rules(2, 0));
+        assert_int_equal(f.sw.n_commits, 1);
+
+        for (int again = 0; again < 2; again++) {
+            handshake(&f);
+            assert_ready(&f);
+            assert_true(session_is_secondary(f.session));
+            session_send_packet(f.session, 1, "packet", 6);
+            session_set_limits(f.session, &limits);
+            talk(&f);
+            assert_int_equal(f.sw.n_meter_mods, 2);
+            assert_null(f.committed);
+            assert_int_equal(f.sw.n_commits, 1);
+        }
+
+        fake_switch_add_flow(&f.sw, "table=4,cookie=0x4c42020000000000,"
+                                    "priority=99,tcp,actions=drop");
+        session_set_generation(f.session, 300);
+        talk(&f);
+        assert_ready(&f);
+        assert_false(session_is_secondary(f.session));
+        assert_ptr_equal(f.committed, f.rules);
+        assert_int_equal(f.sw.n_meter_mods, 4);
+        assert_holds_rules(&f);
+        teardown(&f);
+    }
+}
+
+/* What the other controller did is read on the same connection, too. */
+static void
+test_regains(void **state)
+{
+    struct fixture f;
+
+    (void) state;
+    setup_primary(&f, 1u << OFP15_VERSION);
+    fake_switch_displace(&f.sw, 200);
+    talk(&f);
+    fake_switch_add_flow(&f.sw, "table=4,cookie=0x4c42020000000000,"
+                                "priority=99,tcp,actions=drop");
+    f.now += 2 * SESSION_HANDSHAKE_MS;
+    session_set_generation(f.session, 300);
+    while (session_get_state(f.session) == SESSION_READY) {
+        struct ofpbuf *msg = session_pop_request(f.session);
+
+        fake_switch_receive(&f.sw, msg->data);
+        ofpbuf_delete(msg);
+        LIST_FOR_EACH_POP (msg, list_node, &f.sw.replies) {
+            session_receive(f.session, msg->data, f.now);
+            ofpbuf_delete(msg);
+        }
+    }
+
+    /* It reads, for which it has as long as for the handshake. */
+    assert_int_equal(session_get_state(f.session), SESSION_GROUPS);
+    session_run(f.session, f.now + SESSION_HANDSHAKE_MS - 1);
+    assert_no_error(&f);
+    talk(&f);
+    assert_ready(&f);
+    assert_holds_rules(&f);
+    teardown(&f);
+}
+
+/* Displaced within a change: nothing of it stays, and nobody tries again. */
+static void
+test_displaced_within_change(void **state)
+{
+    (void) state;
+    for (int when = 0; when < 3; when++) {
+        struct fixture f;
+        char *before, *after;
+
+        setup_primary(&f, 1u << OFP15_VERSION);
+        before = fake_switch_dump(&f.sw);
+        f.sw.refuse_add = when == 1 ? 0 : -1;
+        f.sw.refuse_commit = when == 2;
+        if (when) {
+            /* Refused first, so that it is to be tried again later. */
+            set_rules(&f, make_rules(2, 0));
+            fake_switch_displace(&f.sw, 200);
+        } else {
+            fake_switch_displace(&f.sw, 200);
+            set_rules(&f, make_rules(2, 0));
+        }
+        talk(&f);
+        for (int i = 0; i < 10; i++) {
+            f.now = session_wakeup(f.session);
+            session_run(f.session, f.now);
+            talk(&f);
+            assert_ready(&f);
+            assert_true(session_wakeup(f.session) > f.now);
+        }
+        assert_int_equal(f.sw.n_commits, 1);
+        after = fake_switch_dump(&f.sw);
+        assert_string_equal(before, after);
+        free(before);
+        free(after);
+        teardown(&f);
+    }
+}
+
+/* The role may become another one on a connection. */
+static void
+test_other_role(void **state)
+{
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    set_rules(&f, make_rules(1, 0));
+    handshake(&f);
+    assert_false(f.sw.primary);
+    session_set_generation(f.session, 100);
+    talk(&f);
+    assert_true(f.sw.primary);
+
+    fake_switch_displace(&f.sw, 200);
+    talk(&f);
+    assert_true(session_is_secondary(f.session));
+    session_set_generation(f.session, 0);
+    talk(&f);
+    assert_ready(&f);
+    assert_false(session_is_secondary(f.session));
+    set_rules(&f, make_rules(2, 0));
+    assert_holds_rules(&f);
+    teardown(&f);
+}
+
+/* A switch without roles has one controller. */
+static void
+test_no_roles(void **state)
+{
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    f.sw.refuse_roles = true;
+    f.generation = 100;
+    set_rules(&f, make_rules(1, 0));
+    handshake(&f);
+    assert_ready(&f);
+    assert_false(session_is_secondary(f.session));
+    assert_ptr_equal(f.committed, f.rules);
+    teardown(&f);
+}
+
 /* Time. */
 
 static void
@@ -788,15 +1017,6 @@ test_probe(void **state)
 }
 
 /* Hostile peers. */
-
-/* Sends 'msg', which it takes, as it is. */
-static void
-send_raw(struct fixture *f, struct ofpbuf *msg)
-{
-    ofpmsg_update_length(msg);
-    session_receive(f->session, msg->data, f->now);
-    ofpbuf_delete(msg);
-}
 
 static void
 test_no_hello(void **state)
@@ -936,6 +1156,12 @@ main(void)
         cmocka_unit_test(test_old_version),
         cmocka_unit_test(test_newer_versions_too),
         cmocka_unit_test(test_stranger),
+        cmocka_unit_test(test_openflow13),
+        cmocka_unit_test(test_displaced),
+        cmocka_unit_test(test_regains),
+        cmocka_unit_test(test_displaced_within_change),
+        cmocka_unit_test(test_other_role),
+        cmocka_unit_test(test_no_roles),
         cmocka_unit_test(test_handshake_timeout),
         cmocka_unit_test(test_probe),
         cmocka_unit_test(test_no_hello),

@@ -112,6 +112,12 @@ session_sync__(struct session *s)
     if (s->state != SESSION_READY || !s->dirty || !s->rules || s->secondary) {
         return;
     }
+    if (s->outdated) {
+        s->outdated = false;
+        s->started = s->now;
+        session_ask_groups__(s);
+        return;
+    }
     s->dirty = false;
     s->retry = INT64_MAX;
 
@@ -127,11 +133,14 @@ session_sync__(struct session *s)
 }
 
 /* The switch has answered all messages of the change, and has reported those
- * that it refused. */
+ * that it refused.  From one that is not the primary controller any more it
+ * takes neither a commit nor a discard, and forgets the bundle by itself. */
 void
 session_finish_staging__(struct session *s)
 {
-    if (s->refused) {
+    if (s->secondary) {
+        end_change__(s);
+    } else if (s->refused) {
         session_request__(s, change_encode_discard(s->change));
         end_change__(s);
         s->retry = s->now + SESSION_RETRY_MS;

@@ -18,6 +18,7 @@
 #include <openvswitch/vlog.h>
 
 #include "controller/core/mem.h"
+#include "controller/rules/rule-set.h"
 #include "controller/target/ovs/readback.h"
 #include "flows/cookie.h"
 
@@ -87,9 +88,13 @@ session_receive_features__(struct session *s, struct ofpbuf *msg)
         ofputil_encode_port_desc_stats_request(s->version, OFPP_ANY));
 }
 
+/* Asks what the switch holds of ours, in place of what was known of it. */
 void
 session_ask_groups__(struct session *s)
 {
+    rule_set_unref(s->installed);
+    s->installed = NULL;
+    readback_destroy(s->readback);
     s->readback = readback_create(s->slot_flows);
     session_ask__(s, SESSION_GROUPS,
                   ofputil_encode_group_desc_request(s->version, OFPG_ALL));

@@ -36,7 +36,7 @@ static const struct {
 #define N_METERS (sizeof meters / sizeof meters[0])
 
 /* Sends the frame of 'size' bytes at 'data' out of 'port', which may be one of
- * OpenFlow's reserved ports. */
+ * OpenFlow's reserved ports, unless that is up to another controller. */
 void
 session_send_packet(struct session *s, uint32_t port, const void *data,
                     size_t size)
@@ -45,7 +45,7 @@ session_send_packet(struct session *s, uint32_t port, const void *data,
     struct ofpbuf actions;
     struct ofpbuf *msg;
 
-    if (s->state < SESSION_READY) {
+    if (s->state < SESSION_READY || s->secondary) {
         return;
     }
     ofpbuf_init(&actions, 0);
@@ -127,8 +127,12 @@ write_meter__(struct session *s, size_t i, uint16_t command)
                                                               | OFPMF13_BURST,
                                                      .n_bands = 1,
                                                      .bands = &band } };
-    struct ofpbuf *msg = ofputil_encode_meter_mod(s->version, &mm);
+    struct ofpbuf *msg;
 
+    if (s->secondary) {
+        return;
+    }
+    msg = ofputil_encode_meter_mod(s->version, &mm);
     ((struct ofp_header *) msg->data)->xid =
         htonl(XID_METER_WRITE + (uint32_t) i);
     session_send__(s, msg);

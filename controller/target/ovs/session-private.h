@@ -43,7 +43,7 @@ struct session {
     char *error;              /* Why the session is over, or NULL. */
 
     int64_t now;
-    int64_t created;
+    int64_t started; /* When the handshake or reading again began. */
     int64_t last_received;
     int64_t last_probe;
     int64_t retry; /* When to try a refused change again. */
@@ -67,6 +67,7 @@ struct session {
 
     uint64_t generation; /* Of session-role.c, 0 for an equal controller. */
     bool secondary;      /* Does another controller decide? */
+    bool outdated;       /* Has one decided since the switch was read? */
 
     struct session_limits limits;
     int64_t packet_credit; /* Packets that may be taken at 'packet_time'. */

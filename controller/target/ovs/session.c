@@ -81,7 +81,7 @@ session_create(const char *peer, const struct session_handlers *handlers,
     s->state = SESSION_HELLO;
     s->next_xid = 1;
     ovs_list_init(&s->requests);
-    s->now = s->created = s->last_received = s->last_probe = now;
+    s->now = s->started = s->last_received = s->last_probe = now;
     s->retry = INT64_MAX;
     ovs_ports_init(&s->ports);
     s->stats = session_stats_create__();
@@ -320,7 +320,7 @@ session_run(struct session *s, int64_t now)
     if (now - s->last_received >= SESSION_DEAD_MS) {
         session_fail__(s, mem_strdup("is silent"));
     } else if (s->state < SESSION_READY
-               && now - s->created >= SESSION_HANDSHAKE_MS) {
+               && now - s->started >= SESSION_HANDSHAKE_MS) {
         session_fail__(s, mem_printf("takes too long for the handshake (%s)",
                                      session_state_to_string(s->state)));
     } else if (s->state > SESSION_HELLO
@@ -330,6 +330,7 @@ session_run(struct session *s, int64_t now)
         session_request__(s, ofputil_encode_echo_request(s->version));
     }
     if (now >= s->retry) {
+        s->retry = INT64_MAX;
         s->dirty = true;
         session_sync__(s);
     }
@@ -351,7 +352,7 @@ session_wakeup(const struct session *s)
     int64_t wakeup = min__(heard + SESSION_DEAD_MS, probe + SESSION_PROBE_MS);
 
     if (s->state < SESSION_READY) {
-        wakeup = min__(wakeup, s->created + SESSION_HANDSHAKE_MS);
+        wakeup = min__(wakeup, s->started + SESSION_HANDSHAKE_MS);
     }
     wakeup = min__(wakeup, session_stats_wakeup__(s->stats));
     return min__(wakeup, s->retry);
