@@ -5,6 +5,7 @@
 #include <config.h>
 #include <openvswitch/ofp-errors.h>
 #include <openvswitch/ofp-bundle.h>
+#include <openvswitch/ofp-port.h>
 #include <openvswitch/ofp-util.h>
 #include <openvswitch/vlog.h>
 #include <util.h>
@@ -689,6 +690,36 @@ test_ports(void **state)
     teardown(&f);
 }
 
+/* A number that OpenFlow reserves is of no port. */
+static void
+test_reserved_ports(void **state)
+{
+    static const ofp_port_t reserved[] = { OFPP_MAX, OFPP_NONE, OFPP_FLOOD,
+                                           OFPP_CONTROLLER };
+
+    (void) state;
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(reserved); i++) {
+        struct ofputil_port_status ps = { .reason = OFPPR_ADD,
+                                          .desc = { .name = "cn1" } };
+        struct fixture f;
+
+        setup(&f);
+        f.versions = 1u << (i % 2 ? OFP13_VERSION : OFP15_VERSION);
+        f.sw.ports[0] = NULL;
+        set_rules(&f, make_rules(1, 0));
+        handshake(&f);
+        ps.desc.port_no = reserved[i / 2];
+        send_raw(&f,
+                 ofputil_encode_port_status(
+                     &ps, ofputil_protocol_from_ofp_version(f.sw.version)));
+        talk(&f);
+        assert_ready(&f);
+        assert_int_equal(f.sw.n_commits, 1);
+        assert_holds_rules(&f);
+        teardown(&f);
+    }
+}
+
 /* Versions. */
 
 static void
@@ -1153,6 +1184,7 @@ main(void)
         cmocka_unit_test(test_refused_commit),
         cmocka_unit_test(test_change_during_change),
         cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_reserved_ports),
         cmocka_unit_test(test_old_version),
         cmocka_unit_test(test_newer_versions_too),
         cmocka_unit_test(test_stranger),

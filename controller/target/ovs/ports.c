@@ -45,6 +45,14 @@ ovs_ports_remove(struct ovs_ports *ports, const struct ofputil_phy_port *pp)
     }
 }
 
+/* Returns true if 'port' is one that packets may be sent to.  The other reserved
+ * numbers are of no port, whatever the switch says. */
+static bool
+is_port__(ofp_port_t port)
+{
+    return port == OFPP_LOCAL || ofp_to_u16(port) < ofp_to_u16(OFPP_MAX);
+}
+
 /* Adds 'pp' to 'ports', in place of one with the same number.  There are less
  * than 65536 of them, therefore. */
 void
@@ -52,6 +60,9 @@ ovs_ports_set(struct ovs_ports *ports, const struct ofputil_phy_port *pp)
 {
     struct ovs_port *port;
 
+    if (!is_port__(pp->port_no)) {
+        return;
+    }
     ovs_ports_remove(ports, pp);
     if (ports->n >= ports->allocated) {
         ports->ports =
