@@ -338,6 +338,42 @@ test_same_switch_twice(void **state)
     teardown(&f);
 }
 
+/* A switch that comes back before its dead connection is noticed takes its
+ * place; one that is alive keeps it. */
+static void
+test_dead_connection(void **state)
+{
+    struct client a, b;
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    open_client(&f, &a);
+    hello(&a);
+    talk(&f, &a, SIZE_MAX);
+    assert_int_equal(f.n_committed, 1);
+
+    /* From here on 'a' does not answer. */
+    for (int i = 0;; i++) {
+        open_client(&f, &b);
+        hello(&b);
+        talk(&f, &b, SIZE_MAX);
+        if (f.n_committed > 1) {
+            break;
+        }
+        assert_true(b.closed);
+        close_client(&b);
+        assert_true(i < 100);
+        usleep(100 * 1000);
+    }
+    assert_false(b.closed);
+    talk(&f, &a, SIZE_MAX);
+    assert_true(a.closed);
+    close_client(&a);
+    close_client(&b);
+    teardown(&f);
+}
+
 static void
 test_unknown_switch(void **state)
 {
@@ -533,6 +569,7 @@ main(void)
         cmocka_unit_test(test_snapshot),
         cmocka_unit_test(test_fragmented),
         cmocka_unit_test(test_same_switch_twice),
+        cmocka_unit_test(test_dead_connection),
         cmocka_unit_test(test_unknown_switch),
         cmocka_unit_test(test_refusal_is_told),
         cmocka_unit_test(test_bad_lengths),

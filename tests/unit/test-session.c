@@ -1047,6 +1047,35 @@ test_probe(void **state)
     teardown(&f);
 }
 
+/* A peer whose place another one wants keeps it if it answers in time. */
+static void
+test_challenge(void **state)
+{
+    struct fixture f;
+    int64_t start;
+
+    (void) state;
+    setup(&f);
+    set_rules(&f, make_rules(1, 0));
+    handshake(&f);
+    start = f.now += 10;
+    session_challenge(f.session, f.now);
+    talk(&f);
+    assert_false(session_is_silent(f.session, start + SESSION_CHALLENGE_MS));
+
+    /* Asking once more does not give it more time. */
+    start = f.now += 10;
+    session_challenge(f.session, start);
+    session_challenge(f.session, start + SESSION_CHALLENGE_MS / 2);
+    assert_false(
+        session_is_silent(f.session, start + SESSION_CHALLENGE_MS - 1));
+    assert_true(session_is_silent(f.session, start + SESSION_CHALLENGE_MS));
+    f.now = start + SESSION_CHALLENGE_MS;
+    talk(&f);
+    assert_false(session_is_silent(f.session, f.now));
+    teardown(&f);
+}
+
 /* Hostile peers. */
 
 static void
@@ -1196,6 +1225,7 @@ main(void)
         cmocka_unit_test(test_no_roles),
         cmocka_unit_test(test_handshake_timeout),
         cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_challenge),
         cmocka_unit_test(test_no_hello),
         cmocka_unit_test(test_second_hello),
         cmocka_unit_test(test_version_switch),

@@ -242,6 +242,8 @@ identify__(void *c_, struct session *session, uint64_t datapath_id,
         && !session_is_silent(sw->connection->session, ovs_server_now__())) {
         *error = mem_printf("switch %s is connected already, from %s",
                             sw->name, sw->connection->peer);
+        session_challenge(sw->connection->session, ovs_server_now__());
+        connection_wake__(sw->connection);
         return NULL;
     }
     if (sw->connection) {

@@ -46,7 +46,8 @@ struct session {
     int64_t started; /* When the handshake or reading again began. */
     int64_t last_received;
     int64_t last_probe;
-    int64_t retry; /* When to try a refused change again. */
+    int64_t challenged; /* When session_challenge() asked. */
+    int64_t retry;      /* When to try a refused change again. */
 
     struct ovs_ports ports;
     const struct rule_set *rules;     /* What the switch should hold. */

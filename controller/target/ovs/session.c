@@ -135,12 +135,24 @@ session_get_error(const struct session *s)
     return s->error;
 }
 
-/* Returns true if the peer has not answered a probe in time.  It is not given
- * up yet, but another connection of the same switch is more worth. */
+/* Has the peer show that it is there, as another one says that it is the same
+ * switch. */
+void
+session_challenge(struct session *s, int64_t now)
+{
+    if (s->last_received >= s->challenged) {
+        s->challenged = now;
+        session_request__(s, ofputil_encode_echo_request(s->version));
+    }
+}
+
+/* Returns true if the peer has not answered session_challenge() in time.  It is
+ * not given up yet, but another connection of the same switch is more worth. */
 bool
 session_is_silent(const struct session *s, int64_t now)
 {
-    return now - s->last_received >= SESSION_SILENT_MS;
+    return (s->last_received < s->challenged
+            && now - s->challenged >= SESSION_CHALLENGE_MS);
 }
 
 /* Returns the second number of the OpenFlow version that is spoken, 5 for

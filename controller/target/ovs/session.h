@@ -90,7 +90,7 @@ struct session_handlers {
 #define SESSION_HANDSHAKE_MS 15000 /* From connection to READY. */
 #define SESSION_PROBE_MS 5000      /* Silence, until an echo request. */
 #define SESSION_DEAD_MS 15000      /* Silence, until the peer is given up. */
-#define SESSION_SILENT_MS 6000     /* Silence, until it may be replaced. */
+#define SESSION_CHALLENGE_MS 1000  /* For the answer to a challenge. */
 #define SESSION_RETRY_MS 10000     /* From a refused change to another try. */
 
 #define SESSION_PACKETS_S 1000 /* Packets that are taken in a second. */
@@ -117,6 +117,7 @@ void session_set_limits(struct session *, const struct session_limits *);
 void session_send_packet(struct session *, uint32_t port, const void *data,
                          size_t size);
 
+void session_challenge(struct session *, int64_t now);
 bool session_is_silent(const struct session *, int64_t now);
 enum session_state session_get_state(const struct session *);
 const char *session_state_to_string(enum session_state);
