@@ -73,7 +73,9 @@ PROGRAMS += evlbd
 evlbd_SRCS := controller/evlbd.c controller/lead-probe.c \
 	controller/notify.c $(engine_SRCS) $(admin_SRCS) $(trace_SRCS) \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
-evlbd_PROTOS := controller/api/admin.proto
+lb_PROTOS := controller/api/loadbalancer.proto \
+	google/protobuf/struct.proto google/protobuf/timestamp.proto
+evlbd_PROTOS := controller/api/admin.proto $(lb_PROTOS)
 evlbd_PKGS := $(grpc_PKGS) $(engine_PKGS) libconfig libsystemd $(tls_PKGS)
 evlbd_OVS := yes
 evlbd_DIR := sbin
