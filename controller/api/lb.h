@@ -21,8 +21,7 @@ struct lb *lb_create(struct engine *);
 void lb_destroy(struct lb *);
 
 const struct grpc_service *lb_get_grpc(const struct lb *, bool trusted);
-const ProtobufCMethodDescriptor *
-lb_find_method(const char *name);
+const ProtobufCMethodDescriptor *lb_find_method(const char *name);
 void lb_call(struct lb *, const ProtobufCMethodDescriptor *, struct api_call *,
              const ProtobufCMessage *request);
 
