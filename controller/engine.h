@@ -22,19 +22,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/core/book.h"
 #include "controller/core/calendar.h"
 #include "controller/core/instance.h"
+#include "controller/core/issue.h"
 #include "controller/core/predictor.h"
 #include "controller/sync.h"
 
 struct counters;
 struct engine;
+struct engine_draft;
 struct epoch_log;
 struct event_base;
 struct evlb_config;
 struct neighbours;
+struct overlay;
 struct ovs_server;
 struct rule_set;
+struct store;
 
 /* A change is given up if a switch has not committed it after this time. */
 #define ENGINE_COMMIT_MS 10000
@@ -53,6 +58,8 @@ engine_create(struct event_base *, struct evlb_config *, struct epoch_log *,
 void engine_destroy(struct engine *);
 
 const struct evlb_config *engine_get_config(const struct engine *);
+const struct book *engine_get_book(const struct engine *);
+struct store *engine_get_store(struct engine *);
 const struct state *engine_get_state(const struct engine *);
 struct ovs_server *engine_get_server(struct engine *);
 const struct neighbours *engine_get_neighbours(const struct engine *);
@@ -111,5 +118,40 @@ void engine_add_member(struct engine *, const char *instance,
                        const struct member *, engine_done_cb *, void *aux);
 void engine_remove_member(struct engine *, const char *instance,
                           uint16_t member, engine_done_cb *, void *aux);
+
+/* Changes of the book, and of what follows from it.
+ *
+ * A plan is called from the event loop, soon, with a draft of what is to be in
+ * service.  It looks at the draft, for other changes may have come first,
+ * changes it, and returns NULL; or it leaves it alone and returns an error,
+ * which the engine frees.  Drafts are stored, several of them at once, and put
+ * in service, and 'done' is called last, exactly once. */
+enum engine_outcome {
+    ENGINE_DONE,      /* It is on the disk and in service. */
+    ENGINE_REFUSED,   /* The plan returned 'error', or what it makes would
+                       * contradict what is in service. */
+    ENGINE_NOT_STORED /* It could not be stored, and nothing is changed. */
+};
+
+typedef char *engine_plan_cb(void *aux, struct engine_draft *);
+typedef void
+engine_changed_cb(void *aux, enum engine_outcome, const char *error);
+
+void engine_change(struct engine *, engine_plan_cb *, engine_changed_cb *,
+                   void *aux);
+
+/* The state in service, of the instances' settings.  (Their epochs may be about
+ * to change.) */
+const struct state *engine_draft_state(const struct engine_draft *);
+
+/* What is to be in service: to look at, and to change. */
+const struct book *engine_draft_book(const struct engine_draft *);
+struct book *engine_draft_change_book(struct engine_draft *);
+const struct overlay *engine_draft_overlay(const struct engine_draft *);
+struct overlay *engine_draft_change_overlay(struct engine_draft *);
+
+/* What is wrong with 'instance' as of the last period. */
+const struct issues *
+engine_get_issues(const struct engine *, uint16_t instance);
 
 #endif /* engine.h */

@@ -4,7 +4,8 @@
 
 core_SRCS := controller/core/addr.c controller/core/calendar.c \
 	controller/core/epoch.c controller/core/frame.c \
-	controller/core/instance.c controller/core/lead.c \
+	controller/core/instance.c controller/core/issue.c \
+	controller/core/lead.c \
 	controller/core/lead-run.c \
 	controller/core/mem.c controller/core/neighbour.c \
 	controller/core/overlay.c controller/core/predictor.c \

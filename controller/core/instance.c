@@ -25,6 +25,7 @@ instance_destroy__(struct instance *instance)
     free(instance->sources);
     free(instance->sync.address);
     free(instance->sync.list);
+    free(instance->sync.public);
     free(instance->members);
     epochs_destroy(&instance->epochs);
     free(instance->epoch_lines);
@@ -49,6 +50,7 @@ state_destroy(struct state *state)
         free(state->bridges[i].ports);
     }
     free(state->bridges);
+    free(state->reservations.worker_networks);
 }
 
 /* Makes 'copy', which holds a copy of what 'instance' points to, point to
@@ -75,6 +77,9 @@ instance_clone__(struct instance *copy, const struct instance *instance,
         instance->sync.address ? mem_strdup(instance->sync.address) : NULL;
     copy->sync.list = mem_dup(instance->sync.list,
                               instance->sync.n_list * sizeof *copy->sync.list);
+    copy->sync.public =
+        mem_dup(instance->sync.public,
+                instance->sync.n_public * sizeof *copy->sync.public);
     epochs_clone(&copy->epochs, &instance->epochs);
     copy->epoch_lines =
         mem_dup(instance->epoch_lines, instance->epochs.n * sizeof(int));
@@ -96,6 +101,10 @@ void
 state_clone(struct state *copy, const struct state *state)
 {
     *copy = *state;
+    copy->reservations.worker_networks =
+        mem_dup(state->reservations.worker_networks,
+                state->reservations.n_worker_networks
+                    * sizeof *copy->reservations.worker_networks);
     copy->interfaces = mem_dup(state->interfaces,
                                state->n_interfaces * sizeof *copy->interfaces);
     for (size_t i = 0; i < state->n_interfaces; i++) {
@@ -455,8 +464,13 @@ static char *
 instance_check_successor__(const struct instance *old,
                            const struct instance *new, int *line)
 {
-    char *error = check_retired__(old, new, line);
+    char *error;
 
+    if (new->generation != old->generation
+        || (old->untouched && new->untouched)) {
+        return NULL;
+    }
+    error = check_retired__(old, new, line);
     for (size_t i = 0; !error && i < new->epochs.n; i++) {
         error = check_epoch__(old, new, i, line);
     }

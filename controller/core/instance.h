@@ -95,7 +95,10 @@ enum sync_from {
 
 /* How an instance learns how far its ticks are. */
 struct sync_settings {
-    char *address; /* Where it listens, udp:ADDRESS:PORT, or NULL. */
+    char *address;           /* Where it listens, udp:ADDRESS:PORT, or NULL. */
+    struct in6_addr *public; /* What senders are told instead, at most one of
+                              * each family. */
+    size_t n_public;
     enum sync_from from;
     struct addr_block *list; /* SYNC_FROM_LIST only. */
     size_t n_list;
@@ -106,6 +109,7 @@ struct sync_settings {
 struct instance {
     char *name;
     uint16_t id;                /* 0...INSTANCE_ID_MAX. */
+    bool reservable;            /* Is it the control API's? */
     struct in6_addr *addresses; /* Its own addresses, both families. */
     size_t n_addresses;
     const struct interface **interfaces; /* Where it has them. */
@@ -119,7 +123,10 @@ struct instance {
     enum late_policy late;
     struct sync_settings sync;
     struct epochs epochs;
-    int *epoch_lines; /* Parallel to 'epochs'. */
+    int *epoch_lines;    /* Parallel to 'epochs'. */
+    uint64_t generation; /* Of them; another one has other ticks. */
+    bool untouched;      /* May the only one still be replaced, because it
+                          * decided about no packet yet? */
     int line;
 };
 
@@ -148,8 +155,23 @@ struct neighbour_settings {
     uint32_t refresh; /* Seconds from an answer to the next question. */
 };
 
+/* How instances are reserved, and who may receive their events. */
+struct reservation_settings {
+    uint32_t period;        /* Of the control loop, ms. */
+    bool ready_on_register; /* Are workers ready before they reported? */
+    uint32_t silent;        /* Without a report, until one is not ready, ms. */
+    uint32_t gone;          /* Likewise, until it is gone. */
+    struct addr_block *worker_networks; /* Where workers may be; if none, in
+                                         * the networks of the interfaces. */
+    size_t n_worker_networks;
+    bool loopback_workers; /* May they have a loopback address, */
+    bool private_workers;  /* or a private one? */
+    bool from_worker;      /* Must a worker register from its own address? */
+};
+
 struct state {
     struct neighbour_settings neighbours;
+    struct reservation_settings reservations;
     bool l2_normal;       /* Is a frame for others bridge traffic? */
     uint32_t min_lead;    /* Of a boundary, until it was measured; ms. */
     uint32_t epochs_kept; /* The newest of an instance that stay. */

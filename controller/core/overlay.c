@@ -20,6 +20,7 @@ static void
 overlay_instance_destroy__(struct overlay_instance *o)
 {
     free(o->members);
+    free(o->sources);
     epochs_destroy(&o->epochs);
 }
 
@@ -80,6 +81,12 @@ overlay_clone(const struct overlay *overlay)
         struct overlay_instance *to = overlay_get__(copy, from->id);
 
         to->oldest = from->oldest;
+        to->generation = from->generation;
+        to->untouched = from->untouched;
+        to->sources =
+            mem_dup(from->sources, from->n_sources * sizeof *to->sources);
+        to->n_sources = from->n_sources;
+        to->allocated_sources = from->n_sources;
         epochs_clone(&to->epochs, &from->epochs);
         for (size_t j = 0; j < from->n_members; j++) {
             overlay_add_member(copy, from->id, &from->members[j]);
@@ -145,6 +152,56 @@ overlay_retire(struct overlay *overlay, uint16_t instance, uint64_t oldest)
     epochs_retire(&o->epochs, oldest);
 }
 
+/* Lets 'source' send to 'instance'. */
+void
+overlay_add_source(struct overlay *overlay, uint16_t instance,
+                   const struct in6_addr *source)
+{
+    struct overlay_instance *o = overlay_get__(overlay, instance);
+
+    if (o->n_sources >= o->allocated_sources) {
+        o->sources =
+            mem_grow(o->sources, &o->allocated_sources, sizeof *o->sources);
+    }
+    o->sources[o->n_sources++] = *source;
+}
+
+/* Lets nobody send to 'instance'. */
+void
+overlay_clear_sources(struct overlay *overlay, uint16_t instance)
+{
+    overlay_get__(overlay, instance)->n_sources = 0;
+}
+
+/* Begins another generation of epochs of 'instance', which has none yet. */
+void
+overlay_begin_generation(struct overlay *overlay, uint16_t instance)
+{
+    struct overlay_instance *o = overlay_get__(overlay, instance);
+
+    epochs_destroy(&o->epochs);
+    epochs_init(&o->epochs);
+    o->oldest = 0;
+    o->untouched = false;
+    o->generation++;
+}
+
+/* Says which generation of epochs 'instance' has. */
+void
+overlay_set_generation(struct overlay *overlay, uint16_t instance,
+                       uint64_t generation)
+{
+    overlay_get__(overlay, instance)->generation = generation;
+}
+
+/* Says whether the only epoch of 'instance' may still be replaced. */
+void
+overlay_set_untouched(struct overlay *overlay, uint16_t instance,
+                      bool untouched)
+{
+    overlay_get__(overlay, instance)->untouched = untouched;
+}
+
 /* Drops what 'overlay' says about instances that are not in 'config'.  Returns
  * true if there was something. */
 bool
@@ -193,6 +250,21 @@ apply_members__(const struct overlay_instance *o, struct instance *instance)
     free(instance->members);
     instance->members = merged;
     instance->n_members = n;
+}
+
+/* Lets the senders of 'o' into 'instance'. */
+static void
+apply_sources__(const struct overlay_instance *o, struct instance *instance)
+{
+    if (instance->reservable) {
+        free(instance->sources);
+        instance->sources =
+            mem_zalloc(o->n_sources * sizeof *instance->sources);
+        instance->n_sources = o->n_sources;
+        for (size_t i = 0; i < o->n_sources; i++) {
+            instance->sources[i] = (struct addr_block){ o->sources[i], 128 };
+        }
+    }
 }
 
 /* Connects 'epoch', from 'line' of the configuration, to 'instance', unless it
@@ -296,6 +368,9 @@ overlay_apply(const struct overlay *overlay, const struct state *config,
         const struct overlay_instance *o = overlay_find(overlay, instance->id);
 
         if (o) {
+            instance->generation = o->generation;
+            instance->untouched = o->untouched;
+            apply_sources__(o, instance);
             apply_members__(o, instance);
             error = apply_epochs__(o, instance, line);
             error = error ? error : check_members__(instance, line);

@@ -14,10 +14,16 @@
  * were taken out, be they its own or the configuration's.  A reload puts
  * another configuration under the same overlay.
  *
+ * Of an instance that is reserved, all of that and the sources are here, and
+ * nothing in the configuration.  Whenever its ticks begin anew, because it is
+ * reserved, freed or reset, a new generation of its epochs begins, which has
+ * nothing to do with the one before.
+ *
  * To change what is in service, clone its overlay, change the clone, apply it
  * and let state_check_successor() decide.  The functions here check only what
  * keeps an overlay whole. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,8 +35,13 @@ struct overlay_instance {
     struct member *members; /* Added ones, by ascending 'id'. */
     size_t n_members;
     size_t allocated_members;
-    struct epochs epochs; /* Connected ones. */
-    uint64_t oldest;      /* Epochs that begin before are taken out. */
+    struct epochs epochs;     /* Connected ones. */
+    uint64_t oldest;          /* Epochs that begin before are taken out. */
+    uint64_t generation;      /* Of epochs. */
+    bool untouched;           /* May its only epoch still be replaced? */
+    struct in6_addr *sources; /* Senders of a reserved instance. */
+    size_t n_sources;
+    size_t allocated_sources;
 };
 
 struct overlay {
@@ -52,6 +63,12 @@ void overlay_remove_member(struct overlay *, uint16_t instance, uint16_t id);
 char *overlay_connect(struct overlay *, uint16_t instance, uint16_t id,
                       uint64_t first, uint16_t xor, const struct calendar *);
 void overlay_retire(struct overlay *, uint16_t instance, uint64_t oldest);
+void overlay_add_source(struct overlay *, uint16_t instance,
+                        const struct in6_addr *);
+void overlay_clear_sources(struct overlay *, uint16_t instance);
+void overlay_begin_generation(struct overlay *, uint16_t instance);
+void overlay_set_generation(struct overlay *, uint16_t instance, uint64_t);
+void overlay_set_untouched(struct overlay *, uint16_t instance, bool);
 bool overlay_forget_missing(struct overlay *, const struct state *config);
 
 char *overlay_apply(const struct overlay *, const struct state *config,

@@ -66,6 +66,24 @@ format_epoch__(FILE *stream, const struct epoch *epoch)
     putc('\n', stream);
 }
 
+/* Writes what only instances that are reserved have. */
+static void
+format_reserved__(FILE *stream, const struct overlay_instance *o)
+{
+    char ip[ADDR_STRLEN];
+
+    if (o->generation) {
+        fprintf(stream, "generation %" PRIu64 "\n", o->generation);
+    }
+    if (o->untouched) {
+        fputs("untouched 1\n", stream);
+    }
+    for (size_t i = 0; i < o->n_sources; i++) {
+        addr_to_string(&o->sources[i], ip);
+        fprintf(stream, "source %s\n", ip);
+    }
+}
+
 /* Returns the value of the record of 'o', which the caller must free. */
 char *
 overlay_record_format(const struct overlay_instance *o)
@@ -78,6 +96,7 @@ overlay_record_format(const struct overlay_instance *o)
         abort();
     }
     fprintf(stream, "oldest %" PRIu64 "\n", o->oldest);
+    format_reserved__(stream, o);
     for (size_t i = 0; i < o->n_members; i++) {
         format_member__(stream, &o->members[i]);
     }
@@ -192,6 +211,34 @@ parse_oldest__(struct parser *p)
 }
 
 static char *
+parse_generation__(struct parser *p)
+{
+    overlay_set_generation(p->overlay, p->instance,
+                           next_number__(p, UINT64_MAX));
+    return NULL;
+}
+
+static char *
+parse_untouched__(struct parser *p)
+{
+    overlay_set_untouched(p->overlay, p->instance, next_number__(p, 1));
+    return NULL;
+}
+
+static char *
+parse_source__(struct parser *p)
+{
+    struct in6_addr addr;
+
+    if (addr_from_string(next_word__(p), &addr)) {
+        overlay_add_source(p->overlay, p->instance, &addr);
+    } else {
+        p->bad = true;
+    }
+    return NULL;
+}
+
+static char *
 parse_epoch__(struct parser *p)
 {
     p->epoch.id = (uint16_t) next_number__(p, UINT16_MAX);
@@ -254,7 +301,8 @@ parse_line__(struct parser *p, char *line)
     } kinds[] = {
         { "oldest", parse_oldest__ }, { "member", parse_member__ },
         { "epoch", parse_epoch__ },   { "share", parse_share__ },
-        { "slots", parse_slots__ },
+        { "slots", parse_slots__ },   { "generation", parse_generation__ },
+        { "source", parse_source__ }, { "untouched", parse_untouched__ },
     };
     const char *word = strtok_r(line, " ", &p->words);
 
