@@ -10,6 +10,9 @@ core_SRCS := controller/core/addr.c controller/core/calendar.c \
 	controller/core/mem.c controller/core/neighbour.c \
 	controller/core/overlay.c controller/core/predictor.c \
 	controller/core/prefix.c
+# Tokens need libcrypto, so who uses them says so.
+token_SRCS := controller/core/token.c
+token_PKGS := libcrypto
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 	controller/rules/rule-diff.c controller/rules/rule-epochs.c \
 	controller/rules/rule-set.c
@@ -129,6 +132,11 @@ test-prefix_SRCS := tests/unit/test-prefix.c controller/core/prefix.c
 UNIT_TESTS += test-calendar
 test-calendar_SRCS := tests/unit/test-calendar.c \
 	controller/core/calendar.c controller/core/mem.c
+
+UNIT_TESTS += test-token
+test-token_SRCS := tests/unit/test-token.c $(token_SRCS) \
+	controller/core/mem.c
+test-token_PKGS := $(token_PKGS)
 
 UNIT_TESTS += test-neighbour
 test-neighbour_SRCS := tests/unit/test-neighbour.c $(core_SRCS)
