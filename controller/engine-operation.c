@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The operator's operations, from the request to the call back. */
+/* The operator's operations: changes, and whether switches have taken them. */
 
 #include "controller/engine-private.h"
 
@@ -41,16 +41,15 @@ operation_note__(struct operation *op, const char *format, ...)
     op->notes = notes;
 }
 
-/* Reports 'op', with 'error', which is freed, or NULL; then it is gone. */
+/* Reports 'op', with 'error', which is freed, or NULL; then it is gone.  It is
+ * 'served' if it is in service nevertheless. */
 static void
-operation_finish__(struct operation *op, char *error)
+operation_finish__(struct operation *op, bool served, char *error)
 {
     const struct engine_result *result = NULL;
 
     ovs_list_remove(&op->node);
-    overlay_destroy(op->overlay);
-    engine_state_free__(op->state);
-    if (!error || op->phase == OPERATION_COMMITTING) {
+    if (!error || served) {
         op->result.notes = op->notes ? op->notes : "";
         result = &op->result;
     }
@@ -65,64 +64,6 @@ operation_finish__(struct operation *op, char *error)
     free(op->instance);
     free(op->shares);
     free(op);
-}
-
-/* Puts what 'op' changes in service. */
-static void
-operation_serve__(struct engine *engine, struct operation *op)
-{
-    op->phase = OPERATION_COMMITTING;
-    op->deadline = now_ms() + ENGINE_COMMIT_MS;
-    engine_serve__(engine, op->overlay, op->state);
-    op->overlay = NULL;
-    op->state = NULL;
-    op->version = engine->version;
-}
-
-static void
-stored_cb__(void *op_, const char *error)
-{
-    struct operation *op = op_;
-    struct engine *engine = op->engine;
-
-    engine->storing = NULL;
-    if (error) {
-        operation_finish__(op, mem_printf("nothing is changed, for it could "
-                                          "not be stored: %s",
-                                          error));
-    } else {
-        operation_serve__(engine, op);
-    }
-    engine_operations_wake__(engine);
-}
-
-/* Plans 'op', and has what it changes stored, or puts it in service. */
-static char *
-operation_start__(struct engine *engine, struct operation *op)
-{
-    char *error;
-
-    op->overlay = overlay_clone(engine->overlay);
-    error = operation_plan__(engine, op, op->overlay);
-    if (!error) {
-        error = engine_check__(engine, op->overlay, &op->state);
-    }
-    if (error) {
-        return error;
-    }
-    if (engine->store) {
-        const struct instance *instance =
-            state_find_instance_by_name(op->state, op->instance);
-
-        op->phase = OPERATION_STORING;
-        engine->storing = op;
-        engine_store_put__(engine, op->overlay, instance->id, stored_cb__, op);
-    } else {
-        operation_note__(op, "A restart of evlbd forgets this, because no "
-                             "\"state_file\" is set.");
-        operation_serve__(engine, op);
-    }
-    return NULL;
 }
 
 /* Returns the names of the connected switches that have not committed what 'op'
@@ -162,49 +103,23 @@ note_disconnected__(const struct engine *engine, struct operation *op)
     }
 }
 
-/* Returns true if 'op' is still waiting for switches. */
-static bool
-operation_wait__(struct engine *engine, struct operation *op)
+/* Ends 'op' if there is nothing more to wait for. */
+static void
+operation_run__(struct engine *engine, struct operation *op)
 {
     char *missing = find_missing__(engine, op);
 
     if (!missing) {
         note_disconnected__(engine, op);
-        operation_finish__(op, NULL);
-        return false;
-    }
-    if (now_ms() >= op->deadline) {
-        operation_finish__(op, mem_printf("the change is in service, but not "
-                                          "committed after %d s by: %s (the "
-                                          "log says why; it is tried again)",
-                                          ENGINE_COMMIT_MS / 1000, missing));
-        free(missing);
-        return false;
+        operation_finish__(op, true, NULL);
+    } else if (now_ms() >= op->deadline) {
+        operation_finish__(
+            op, true,
+            mem_printf("the change is in service, but not committed after %d "
+                       "s by: %s (the log says why; it is tried again)",
+                       ENGINE_COMMIT_MS / 1000, missing));
     }
     free(missing);
-    return true;
-}
-
-/* Takes 'op' a step on.  Returns true if it waits for something. */
-static bool
-operation_run__(struct engine *engine, struct operation *op)
-{
-    switch (op->phase) {
-    case OPERATION_QUEUED: {
-        char *error = operation_start__(engine, op);
-
-        if (error) {
-            operation_finish__(op, error);
-            return false;
-        }
-        return op->phase == OPERATION_STORING || operation_wait__(engine, op);
-    }
-    case OPERATION_STORING:
-        return true;
-    case OPERATION_COMMITTING:
-        return operation_wait__(engine, op);
-    }
-    abort();
 }
 
 static void
@@ -212,25 +127,23 @@ timer_cb__(evutil_socket_t fd, short events, void *engine_)
 {
     static const struct timeval poll = { 0, POLL_MS * 1000 };
     struct engine *engine = engine_;
-    bool waiting = false;
+    struct operation *op;
 
     (void) fd;
     (void) events;
-    while (!waiting && !ovs_list_is_empty(&engine->operations)) {
-        waiting = operation_run__(
-            engine, CONTAINER_OF(ovs_list_front(&engine->operations),
-                                 struct operation, node));
+    LIST_FOR_EACH_SAFE (op, node, &engine->committing) {
+        operation_run__(engine, op);
     }
-    if (waiting) {
+    if (!ovs_list_is_empty(&engine->committing)) {
         event_add(engine->timer, &poll);
     }
 }
 
-/* Has operations looked at, soon. */
+/* Has the operations looked at that wait for switches, soon. */
 void
 engine_operations_wake__(struct engine *engine)
 {
-    if (!ovs_list_is_empty(&engine->operations)) {
+    if (!ovs_list_is_empty(&engine->committing)) {
         event_active(engine->timer, EV_TIMEOUT, 0);
     }
 }
@@ -239,21 +152,64 @@ void
 engine_operations_init__(struct engine *engine)
 {
     ovs_list_init(&engine->operations);
+    ovs_list_init(&engine->committing);
     engine->timer = evtimer_new(engine->base, timer_cb__, engine);
 }
 
+/* Ends the operations that wait for switches with an error; there are no
+ * others any more. */
 void
 engine_operations_destroy__(struct engine *engine)
 {
     struct operation *op;
 
-    LIST_FOR_EACH_SAFE (op, node, &engine->operations) {
-        operation_finish__(op, mem_strdup("evlbd is ending"));
+    LIST_FOR_EACH_SAFE (op, node, &engine->committing) {
+        operation_finish__(op, true, mem_strdup("evlbd is ending"));
     }
     event_free(engine->timer);
 }
 
 /* Requests. */
+
+static char *
+plan_cb__(void *op_, struct engine_draft *draft)
+{
+    struct operation *op = op_;
+
+    free(op->notes);
+    op->notes = NULL;
+    if (!op->engine->store) {
+        operation_note__(op, "A restart of evlbd forgets this, because no "
+                             "\"state_file\" is set.");
+    }
+    return operation_plan__(op, draft);
+}
+
+static void
+changed_cb__(void *op_, enum engine_outcome outcome, const char *error)
+{
+    struct operation *op = op_;
+    struct engine *engine = op->engine;
+
+    switch (outcome) {
+    case ENGINE_DONE:
+        ovs_list_remove(&op->node);
+        ovs_list_push_back(&engine->committing, &op->node);
+        op->version = engine->version;
+        op->deadline = now_ms() + ENGINE_COMMIT_MS;
+        engine_operations_wake__(engine);
+        break;
+    case ENGINE_REFUSED:
+        operation_finish__(op, false, mem_strdup(error));
+        break;
+    case ENGINE_NOT_STORED:
+        operation_finish__(op, false,
+                           mem_printf("nothing is changed, for it could not "
+                                      "be stored: %s",
+                                      error));
+        break;
+    }
+}
 
 static struct operation *
 operation_create__(struct engine *engine, enum operation_type type,
@@ -263,12 +219,11 @@ operation_create__(struct engine *engine, enum operation_type type,
 
     op->engine = engine;
     op->type = type;
-    op->phase = OPERATION_QUEUED;
     op->instance = mem_strdup(instance);
     op->done = done;
     op->aux = aux;
     ovs_list_push_back(&engine->operations, &op->node);
-    engine_operations_wake__(engine);
+    engine_change(engine, plan_cb__, changed_cb__, op);
     return op;
 }
 

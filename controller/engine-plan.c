@@ -34,13 +34,15 @@ is_held__(const struct engine *engine, const struct instance *instance,
     return false;
 }
 
-/* Returns the id of the next epoch of 'instance': behind the newest one's, but
+/* Returns the id of the next epoch of 'instance': behind the last one's, but
  * none that is connected anywhere.  There are always fewer than ids. */
-static uint16_t
-next_id__(const struct engine *engine, const struct instance *instance)
+uint16_t
+engine_next_epoch__(const struct engine *engine,
+                    const struct instance *instance)
 {
     const struct epoch *newest = epochs_newest(&instance->epochs);
-    uint16_t id = newest ? (uint16_t) (newest->id + 1) : 1;
+    uint16_t last = newest ? newest->id : instance->last_epoch;
+    uint16_t id = (uint16_t) (last + 1);
 
     while (epochs_find_id(&instance->epochs, id)
            || is_held__(engine, instance, id)) {
@@ -70,11 +72,11 @@ plan_boundary__(const struct engine *engine, const struct instance *instance,
     return error;
 }
 
-/* Connects the epoch of 'shares' to 'instance' of 'overlay'. */
+/* Connects the epoch of 'shares' to 'instance'. */
 static char *
-plan_epoch__(const struct engine *engine, const struct instance *instance,
-             struct operation *op, const struct calendar_share *shares,
-             size_t n, struct overlay *overlay)
+plan_epoch__(struct operation *op, const struct instance *instance,
+             const struct calendar_share *shares, size_t n,
+             struct engine_draft *draft)
 {
     const struct epoch *newest = epochs_newest(&instance->epochs);
     const struct calendar *calendar;
@@ -87,20 +89,22 @@ plan_epoch__(const struct engine *engine, const struct instance *instance,
         free(reason);
         return error;
     }
-    error = plan_boundary__(engine, instance, op);
+    error = plan_boundary__(op->engine, instance, op);
     if (!error) {
-        op->result.epoch = next_id__(engine, instance);
-        error = overlay_connect(overlay, instance->id, op->result.epoch,
-                                op->result.boundary, newest ? newest->xor : 0,
-                                calendar);
+        uint16_t xor = newest ? newest->xor : 0;
+
+        op->result.epoch = engine_next_epoch__(op->engine, instance);
+        error = overlay_connect(engine_draft_change_overlay(draft),
+                                instance->id, op->result.epoch,
+                                op->result.boundary, xor, calendar);
     }
     calendar_unref(calendar);
     return error;
 }
 
 static char *
-plan_set__(struct engine *engine, const struct instance *instance,
-           struct operation *op, struct overlay *overlay)
+plan_set__(struct operation *op, const struct instance *instance,
+           struct engine_draft *draft)
 {
     for (size_t i = 0; i < op->n_shares; i++) {
         if (!instance_find_member(instance, op->shares[i].member)) {
@@ -108,13 +112,12 @@ plan_set__(struct engine *engine, const struct instance *instance,
                               instance->name, op->shares[i].member);
         }
     }
-    return plan_epoch__(engine, instance, op, op->shares, op->n_shares,
-                        overlay);
+    return plan_epoch__(op, instance, op->shares, op->n_shares, draft);
 }
 
 static char *
-plan_drain__(struct engine *engine, const struct instance *instance,
-             struct operation *op, struct overlay *overlay)
+plan_drain__(struct operation *op, const struct instance *instance,
+             struct engine_draft *draft)
 {
     const struct epoch *newest = epochs_newest(&instance->epochs);
     struct calendar_share *shares;
@@ -135,20 +138,19 @@ plan_drain__(struct engine *engine, const struct instance *instance,
                            ", does not name member %" PRIu16,
                            instance->name, newest->id, op->member.id);
     } else {
-        error = plan_epoch__(engine, instance, op, shares, n, overlay);
+        error = plan_epoch__(op, instance, shares, n, draft);
     }
     free(shares);
     return error;
 }
 
 static char *
-plan_add__(struct engine *engine, const struct instance *instance,
-           struct operation *op, struct overlay *overlay)
+plan_add__(struct operation *op, const struct instance *instance,
+           struct engine_draft *draft)
 {
     const struct member *same = instance_find_member(instance, op->member.id);
     char *error, *reason;
 
-    (void) engine;
     if (same) {
         return mem_printf("instance %s has a member %" PRIu16 " already",
                           instance->name, op->member.id);
@@ -160,19 +162,19 @@ plan_add__(struct engine *engine, const struct instance *instance,
         free(reason);
         return error;
     }
-    overlay_add_member(overlay, instance->id, &op->member);
+    overlay_add_member(engine_draft_change_overlay(draft), instance->id,
+                       &op->member);
     return NULL;
 }
 
 static char *
-plan_remove__(struct engine *engine, const struct instance *instance,
-              struct operation *op, struct overlay *overlay)
+plan_remove__(struct operation *op, const struct instance *instance,
+              struct engine_draft *draft)
 {
     const struct member *member =
         instance_find_member(instance, op->member.id);
     const struct epoch *epoch;
 
-    (void) engine;
     if (!member) {
         return mem_printf("instance %s has no member %" PRIu16, instance->name,
                           op->member.id);
@@ -189,42 +191,48 @@ plan_remove__(struct engine *engine, const struct instance *instance,
                           "and remove it when that epoch is gone",
                           instance->name, epoch->id, member->id);
     }
-    overlay_remove_member(overlay, instance->id, member->id);
+    overlay_remove_member(engine_draft_change_overlay(draft), instance->id,
+                          op->member.id);
     return NULL;
 }
 
 static char *
-plan_clean_up__(struct engine *engine, const struct instance *instance,
-                struct operation *op, struct overlay *overlay)
+plan_clean_up__(struct operation *op, const struct instance *instance,
+                struct engine_draft *draft)
 {
-    uint64_t oldest = engine_cleanup_oldest__(engine, instance);
+    uint64_t oldest = engine_cleanup_oldest__(op->engine, instance);
 
-    (void) op;
     if (oldest) {
-        overlay_retire(overlay, instance->id, oldest);
+        overlay_retire(engine_draft_change_overlay(draft), instance->id,
+                       oldest);
     }
     return NULL;
 }
 
-/* Makes in 'overlay', which is that in service, the changes that 'op' asks for.
+/* Makes in 'draft' the changes that 'op' asks for.
  * Returns NULL, or the reason why it cannot be done, which the caller must
  * free. */
 char *
-operation_plan__(struct engine *engine, struct operation *op,
-                 struct overlay *overlay)
+operation_plan__(struct operation *op, struct engine_draft *draft)
 {
-    typedef char *plan(struct engine *, const struct instance *,
-                       struct operation *, struct overlay *);
+    typedef char *plan(struct operation *, const struct instance *,
+                       struct engine_draft *);
     static plan *const plans[] = {
 #define ENGINE_OPERATION(TYPE, NAME) [OPERATION_##TYPE] = plan_##NAME##__,
         ENGINE_OPERATIONS
 #undef ENGINE_OPERATION
     };
     const struct instance *instance =
-        state_find_instance_by_name(engine->state, op->instance);
+        state_find_instance_by_name(engine_draft_state(draft), op->instance);
 
     if (!instance) {
         return mem_printf("there is no instance \"%s\"", op->instance);
     }
-    return plans[op->type](engine, instance, op, overlay);
+    if (instance->reservable && op->type != OPERATION_CLEAN_UP) {
+        return mem_printf("instance %s is reservable: its members and epochs "
+                          "are those of the control API (see \"evlbctl "
+                          "overview\")",
+                          instance->name);
+    }
+    return plans[op->type](op, instance, draft);
 }

@@ -6,11 +6,14 @@
 /* Within the engine:
  *
  *     engine.c             life, configuration, what switches hold
+ *     engine-change.c      changes, from the plan to what is in service
  *     engine-cleanup.c     epochs that are over
+ *     engine-held.c        what a switch that comes back is not given any more
  *     engine-lead.c        how long changes take
  *     engine-neighbour.c   where members are
- *     engine-operation.c   operations one after the other, up to the call back
- *     engine-plan.c        what an operation changes in the overlay
+ *     engine-control.c     the control loop of instances that are reserved
+ *     engine-operation.c   the operator's changes, until switches have them
+ *     engine-plan.c        what each of them changes
  *     engine-store.c       what survives a restart
  *     engine-timing.c      where boundaries may lie */
 
@@ -58,8 +61,13 @@ struct engine {
     struct state *state; /* What follows from these two. */
     uint64_t version;    /* Increases with each change of what is wanted. */
 
-    struct operation *storing; /* Whose overlay is being stored, or NULL. */
-    struct store *store;       /* NULL if nothing survives. */
+    struct book *book;
+
+    struct ovs_list changes;    /* That are to be planned. */
+    struct engine_batch *batch; /* That are being stored, or NULL. */
+    struct event *change_timer;
+    bool ending;         /* Is the engine being destroyed? */
+    struct store *store; /* NULL if nothing survives. */
     struct syncs *syncs;
 
     struct engine_bridge *bridges;
@@ -75,8 +83,27 @@ struct engine {
     struct event *lead_timer;
     struct engine_answers answers[INSTANCE_ID_MAX + 1];
 
-    struct ovs_list operations; /* The first one is under way. */
-    struct event *timer;        /* For them. */
+    struct ovs_list operations; /* That are no part of 'state' yet. */
+    struct ovs_list committing; /* That are, but switches may lack them. */
+    struct event *timer;        /* For these. */
+
+    struct engine_control *control;
+};
+
+/* What is to be in service: what differs from the engine's. */
+struct engine_draft {
+    struct engine *engine;
+    struct book *book;       /* Or NULL if it is the same. */
+    struct overlay *overlay; /* Likewise. */
+    struct state *state;     /* What follows from 'overlay', or NULL. */
+    bool stale;              /* Was 'overlay' changed since then? */
+};
+
+/* Changes that are stored together. */
+struct engine_batch {
+    struct ovs_list changes;
+    struct engine_draft draft;
+    int64_t planned; /* When. */
 };
 
 #define ENGINE_OPERATIONS                   \
@@ -92,16 +119,10 @@ enum operation_type {
 #undef ENGINE_OPERATION
 };
 
-enum operation_phase {
-    OPERATION_QUEUED,
-    OPERATION_STORING,    /* Waiting for the store. */
-    OPERATION_COMMITTING, /* Waiting for switches. */
-};
-
 struct operation {
-    struct ovs_list node; /* In struct engine's 'operations'. */
+    struct ovs_list node; /* In the engine's 'operations' or 'committing'. */
+    struct engine *engine;
     enum operation_type type;
-    enum operation_phase phase;
 
     /* The request. */
     char *instance;
@@ -113,9 +134,6 @@ struct operation {
     void *aux;
 
     /* What came of it. */
-    struct engine *engine;
-    struct overlay *overlay; /* STORING only: what is to be in service. */
-    struct state *state;
     struct engine_result result;
     char *notes;
     uint64_t version; /* That the switches must commit. */
@@ -130,6 +148,19 @@ engine_check__(const struct engine *, const struct overlay *, struct state **);
 void engine_serve__(struct engine *, struct overlay *, struct state *);
 void engine_state_free__(struct state *);
 
+/* engine-change.c */
+void engine_changes_init__(struct engine *);
+void engine_changes_destroy__(struct engine *);
+void engine_changes_wake__(struct engine *);
+void
+engine_draft_rebase__(struct engine_draft *, struct overlay *, struct state *);
+
+/* engine-control.c */
+void engine_control_init__(struct engine *);
+void engine_control_destroy__(struct engine *);
+void engine_control_start__(struct engine *);
+void engine_control_update__(struct engine *);
+
 /* engine-cleanup.c */
 void engine_cleanup_init__(struct engine *);
 void engine_cleanup_destroy__(struct engine *);
@@ -137,10 +168,16 @@ void engine_cleanup_update__(struct engine *);
 uint64_t
 engine_cleanup_oldest__(const struct engine *, const struct instance *);
 
+/* engine-held.c */
+void engine_held_init__(struct engine *);
+
 /* engine-store.c */
 char *engine_store_open__(struct engine *);
-void engine_store_put__(struct engine *, const struct overlay *,
-                        uint16_t instance, store_done_cb *, void *aux);
+void engine_store_draft__(struct engine *, const struct engine_draft *,
+                          store_done_cb *, void *aux);
+void engine_store_undo__(struct engine *, const struct engine_draft *);
+void engine_store_changed__(struct engine *, const struct overlay *changed,
+                            const struct overlay *, store_done_cb *);
 void engine_store_forget__(struct engine *, const struct overlay *old,
                            const struct overlay *new);
 
@@ -151,6 +188,8 @@ char *engine_check_boundaries__(const struct engine *, const struct state *new,
                                 int *line);
 char *engine_choose_boundary__(const struct engine *, const struct instance *,
                                uint64_t *first);
+
+char *engine_check_late__(const struct engine *, const struct state *new);
 
 /* engine-lead.c */
 void engine_leads_init__(struct engine *);
@@ -174,6 +213,7 @@ void operation_note__(struct operation *, const char *format, ...)
     __attribute__((__format__(printf, 2, 3)));
 
 /* engine-plan.c */
-char *operation_plan__(struct engine *, struct operation *, struct overlay *);
+char *operation_plan__(struct operation *, struct engine_draft *);
+uint16_t engine_next_epoch__(const struct engine *, const struct instance *);
 
 #endif /* engine-private.h */

@@ -75,15 +75,63 @@ put__(struct store_txn *txn, const struct overlay *overlay, uint16_t instance)
     free(key);
 }
 
-/* Stores what 'overlay' says about 'instance', and calls 'done' after that. */
+/* Adds to 'txn' what makes the records of the instances that were changed in
+ * 'changed' say what 'overlay' does. */
+static void
+put_changed__(struct store_txn *txn, const struct overlay *changed,
+              const struct overlay *overlay)
+{
+    for (size_t i = 0; changed && i < changed->n; i++) {
+        if (changed->instances[i].changed) {
+            put__(txn, overlay, changed->instances[i].id);
+        }
+    }
+}
+
+/* Stores what differs in 'draft' from what is in service, and calls 'done' after
+ * that. */
 void
-engine_store_put__(struct engine *engine, const struct overlay *overlay,
-                   uint16_t instance, store_done_cb *done, void *aux)
+engine_store_draft__(struct engine *engine, const struct engine_draft *draft,
+                     store_done_cb *done, void *aux)
 {
     struct store_txn *txn = store_txn_create();
 
-    put__(txn, overlay, instance);
+    put_changed__(txn, draft->overlay, draft->overlay);
     store_commit(engine->store, txn, done, aux);
+}
+
+static void
+undone_cb__(void *aux, const char *error)
+{
+    (void) aux;
+    if (error) {
+        VLOG_ERR("a change that was not put in service is still stored: %s",
+                 error);
+    }
+}
+
+/* Stores what is in service, where 'draft', which was stored, differs. */
+void
+engine_store_undo__(struct engine *engine, const struct engine_draft *draft)
+{
+    struct store_txn *txn = store_txn_create();
+
+    put_changed__(txn, draft->overlay, engine->overlay);
+    store_commit(engine->store, txn, undone_cb__, NULL);
+}
+
+/* Stores what 'overlay' says of the instances that were changed in 'changed'. */
+void
+engine_store_changed__(struct engine *engine, const struct overlay *changed,
+                       const struct overlay *overlay, store_done_cb *done)
+{
+    struct store_txn *txn;
+
+    if (engine->store) {
+        txn = store_txn_create();
+        put_changed__(txn, changed, overlay);
+        store_commit(engine->store, txn, done, NULL);
+    }
 }
 
 static void

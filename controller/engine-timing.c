@@ -128,11 +128,12 @@ engine_check_boundary__(const struct engine *engine,
     return NULL;
 }
 
-/* Checks the boundaries of the epochs that 'new' adds to what is in service.
- * Returns NULL, or the reason why one is refused, and stores in '*line' which. */
-char *
-engine_check_boundaries__(const struct engine *engine, const struct state *new,
-                          int *line)
+/* Checks the boundaries of the epochs that 'new' adds to what is in service, as
+ * engine_check_boundary__() does.  Returns NULL, or the reason why one is
+ * refused, and stores in '*line' which. */
+static char *
+check_boundaries__(const struct engine *engine, const struct state *new,
+                   bool force, int *line)
 {
     char *error = NULL;
 
@@ -147,13 +148,31 @@ engine_check_boundaries__(const struct engine *engine, const struct state *new,
                 char *note;
 
                 *line = b->epoch_lines[j];
-                error = engine_check_boundary__(engine, a, epoch->first, false,
+                error = engine_check_boundary__(engine, a, epoch->first, force,
                                                 &note);
                 free(note);
             }
         }
     }
     return error;
+}
+
+char *
+engine_check_boundaries__(const struct engine *engine, const struct state *new,
+                          int *line)
+{
+    return check_boundaries__(engine, new, false, line);
+}
+
+/* Checks that the ticks have not come too near to the epochs that 'new' adds to
+ * what is in service.  Returns NULL, or says which, which the caller must
+ * free. */
+char *
+engine_check_late__(const struct engine *engine, const struct state *new)
+{
+    int line;
+
+    return check_boundaries__(engine, new, true, &line);
 }
 
 /* Chooses in '*first' where the next epoch of 'instance' begins.  Returns NULL,
@@ -195,4 +214,14 @@ engine_choose_boundary__(const struct engine *engine,
                           instance->name, *first, newest->id, newest->first);
     }
     return NULL;
+}
+
+void
+engine_reset_sync(struct engine *engine, uint16_t instance)
+{
+    const struct instance *i = state_find_instance(engine->state, instance);
+
+    if (i) {
+        syncs_reset(engine->syncs, i);
+    }
 }

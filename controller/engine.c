@@ -181,6 +181,7 @@ engine_serve__(struct engine *engine, struct overlay *overlay,
     engine->state = state;
     syncs_serve(engine->syncs, state);
     engine_cleanup_update__(engine);
+    engine_control_update__(engine);
     update_bridges__(engine);
     engine_leads_update__(engine);
     engine_neighbours_update__(engine);
@@ -208,7 +209,7 @@ struct reload {
     struct state *state;
     struct syncs *syncs;
 
-    /* The same with the change that is being stored, or NULL. */
+    /* The same with the changes that are being stored, or NULL. */
     struct overlay *storing_overlay;
     struct state *storing_state;
 };
@@ -239,20 +240,62 @@ rebase__(const struct evlb_config *config, const struct overlay *overlay,
     return error ? error : state_check_successor(old, *statep, line);
 }
 
+/* Returns the overlay that is being stored, or NULL. */
+static const struct overlay *
+get_storing__(const struct engine *engine)
+{
+    return engine->batch ? engine->batch->draft.overlay : NULL;
+}
+
+/* Returns the reason why reservations of 'book' have no instance in 'config',
+ * and stores in '*line' whose line says so; or returns NULL. */
+static char *
+check_book__(const struct book *book, const struct evlb_config *config,
+             int *line)
+{
+    for (size_t i = 0; i < book->reservations.n; i++) {
+        const struct reservation *r = book_get_reservation(book, i);
+        const struct instance *instance =
+            state_find_instance(&config->state, r->instance);
+
+        if (!instance || !instance->reservable) {
+            *line = instance ? instance->line : 0;
+            return mem_printf("instance %" PRIu16 " has reservation %" PRIu64
+                              " (\"%s\"), so that it must stay and be "
+                              "reservable: free it first",
+                              r->instance, r->entry.id, r->name);
+        }
+    }
+    return NULL;
+}
+
+/* Checks that 'config' has what is reserved, or is being reserved. */
+static char *
+check_reserved__(const struct engine *engine, const struct evlb_config *config,
+                 int *line)
+{
+    const struct book *storing =
+        engine->batch ? engine->batch->draft.book : NULL;
+    char *error = check_book__(engine->book, config, line);
+
+    return error || !storing ? error : check_book__(storing, config, line);
+}
+
 /* Fills 'r', which has its configuration, and checks all of it. */
 static char *
 reload_check__(const struct engine *engine, struct reload *r)
 {
-    const struct operation *op = engine->storing;
+    const struct overlay *storing = get_storing__(engine);
     int line = 0;
     char *reason = rebase__(r->config, engine->overlay, engine->state,
                             &r->overlay, &r->state, &line);
     char *error;
 
-    if (!reason && op) {
-        reason = rebase__(r->config, op->overlay, op->state,
+    if (!reason && storing) {
+        reason = rebase__(r->config, storing, engine->batch->draft.state,
                           &r->storing_overlay, &r->storing_state, &line);
     }
+    reason = reason ? reason : check_reserved__(engine, r->config, &line);
     if (!reason) {
         reason = engine_check_boundaries__(engine, r->state, &line);
     }
@@ -312,16 +355,14 @@ warn_next_start__(const struct evlb_config *old, const struct evlb_config *new)
 static void
 reload_serve__(struct engine *engine, struct reload *r)
 {
-    struct operation *op = engine->storing;
+    const struct overlay *storing = get_storing__(engine);
 
     warn_next_start__(engine->config, r->config);
-    engine_store_forget__(engine, op ? op->overlay : engine->overlay,
-                          op ? r->storing_overlay : r->overlay);
-    if (op) {
-        overlay_destroy(op->overlay);
-        op->overlay = r->storing_overlay;
-        engine_state_free__(op->state);
-        op->state = r->storing_state;
+    engine_store_forget__(engine, storing ? storing : engine->overlay,
+                          storing ? r->storing_overlay : r->overlay);
+    if (storing) {
+        engine_draft_rebase__(&engine->batch->draft, r->storing_overlay,
+                              r->storing_state);
     }
     syncs_destroy(engine->syncs);
     engine->syncs = r->syncs;
@@ -329,6 +370,7 @@ reload_serve__(struct engine *engine, struct reload *r)
     engine->config = r->config;
     set_limits__(engine);
     engine_serve__(engine, r->overlay, r->state);
+    engine_control_start__(engine);
 }
 
 /* Reads the configuration again and puts it in service, if it may take the
@@ -419,6 +461,8 @@ start__(struct engine *engine)
     }
     syncs_serve(engine->syncs, engine->state);
     engine_cleanup_update__(engine);
+    engine_control_update__(engine);
+    engine_control_start__(engine);
     update_bridges__(engine);
     set_limits__(engine);
     engine_leads_update__(engine);
@@ -445,13 +489,17 @@ engine_create(struct event_base *base, struct evlb_config *config,
     engine->handlers = *handlers;
     engine->config = config;
     engine->overlay = overlay_create();
+    engine->book = book_create();
     engine->server = ovs_server_create(base, committed_cb__, engine);
     engine->counters = counters_create();
     ovs_server_set_observer(engine->server, &observer, engine->counters);
+    engine_changes_init__(engine);
     engine_operations_init__(engine);
     engine_neighbours_init__(engine);
     engine_leads_init__(engine);
     engine_cleanup_init__(engine);
+    engine_control_init__(engine);
+    engine_held_init__(engine);
 
     error = start__(engine);
     if (error) {
@@ -470,8 +518,11 @@ engine_destroy(struct engine *engine)
     if (!engine) {
         return;
     }
+    engine->ending = true;
     store_close(engine->store);
+    engine_changes_destroy__(engine);
     engine_operations_destroy__(engine);
+    engine_control_destroy__(engine);
     engine_cleanup_destroy__(engine);
     syncs_destroy(engine->syncs);
     engine_neighbours_destroy__(engine);
@@ -486,6 +537,7 @@ engine_destroy(struct engine *engine)
     free(engine->bridges);
     engine_state_free__(engine->state);
     overlay_destroy(engine->overlay);
+    book_destroy(engine->book);
     evlb_config_destroy(engine->config);
     free(engine);
 }
@@ -495,6 +547,20 @@ const struct evlb_config *
 engine_get_config(const struct engine *engine)
 {
     return engine->config;
+}
+
+/* Returns the book in service. */
+const struct book *
+engine_get_book(const struct engine *engine)
+{
+    return engine->book;
+}
+
+/* Returns the store, or NULL if nothing survives. */
+struct store *
+engine_get_store(struct engine *engine)
+{
+    return engine->store;
 }
 
 /* Returns the state in service, with what operators changed. */

@@ -124,8 +124,9 @@ void engine_remove_member(struct engine *, const char *instance,
  * A plan is called from the event loop, soon, with a draft of what is to be in
  * service.  It looks at the draft, for other changes may have come first,
  * changes it, and returns NULL; or it leaves it alone and returns an error,
- * which the engine frees.  Drafts are stored, several of them at once, and put
- * in service, and 'done' is called last, exactly once. */
+ * which the engine frees.  It may be called again, with another draft.  What
+ * was planned is stored, several changes at once, and put in service, and
+ * 'done' is called last, exactly once. */
 enum engine_outcome {
     ENGINE_DONE,      /* It is on the disk and in service. */
     ENGINE_REFUSED,   /* The plan returned 'error', or what it makes would
@@ -140,15 +141,34 @@ engine_changed_cb(void *aux, enum engine_outcome, const char *error);
 void engine_change(struct engine *, engine_plan_cb *, engine_changed_cb *,
                    void *aux);
 
-/* The state in service, of the instances' settings.  (Their epochs may be about
- * to change.) */
-const struct state *engine_draft_state(const struct engine_draft *);
+/* The state that follows from the draft. */
+const struct state *engine_draft_state(struct engine_draft *);
 
 /* What is to be in service: to look at, and to change. */
 const struct book *engine_draft_book(const struct engine_draft *);
 struct book *engine_draft_change_book(struct engine_draft *);
 const struct overlay *engine_draft_overlay(const struct engine_draft *);
 struct overlay *engine_draft_change_overlay(struct engine_draft *);
+
+/* Ends 'reservation' of the draft's book, with its sessions, its tokens, and all
+ * that its instance has. */
+void engine_draft_free(struct engine_draft *, const struct reservation *);
+
+/* Forgets what senders told about the ticks of 'instance'. */
+void engine_reset_sync(struct engine *, uint16_t instance);
+
+/* How long periods of the control loop took, in us, until what they changed was
+ * in service. */
+struct engine_periods {
+    uint64_t n;
+    uint64_t n_missed; /* That should have begun while another one lasted. */
+    uint64_t n_failed; /* That could not be stored. */
+    int64_t last_us;
+    int64_t longest_us;
+    int64_t total_us;
+};
+
+const struct engine_periods *engine_get_periods(const struct engine *);
 
 /* What is wrong with 'instance' as of the last period. */
 const struct issues *

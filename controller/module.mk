@@ -13,6 +13,7 @@ core_SRCS := controller/core/addr.c controller/core/calendar.c \
 # Tokens need libcrypto, so who uses them says so.
 token_SRCS := controller/core/token.c
 token_PKGS := libcrypto
+book_SRCS := controller/core/book.c controller/core/control.c $(token_SRCS)
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 	controller/rules/rule-diff.c controller/rules/rule-epochs.c \
 	controller/rules/rule-set.c
@@ -48,7 +49,8 @@ config_SRCS := controller/config.c controller/config-admin.c \
 trace_SRCS := controller/trace.c controller/trace-packet.c
 engine_SRCS := controller/counters.c controller/engine.c \
 	controller/engine-lead.c \
-	controller/engine-neighbour.c controller/engine-operation.c \
+	controller/engine-neighbour.c controller/engine-change.c \
+	controller/engine-control.c controller/engine-held.c controller/engine-operation.c \
 	controller/engine-plan.c controller/epoch-log.c \
 	controller/engine-cleanup.c controller/engine-store.c \
 	controller/engine-timing.c controller/store/overlay-record.c \
@@ -75,7 +77,7 @@ admin_SRCS := controller/api/admin.c controller/api/admin-change.c \
 
 PROGRAMS += evlbd
 evlbd_SRCS := controller/evlbd.c controller/lead-probe.c \
-	controller/notify.c $(engine_SRCS) $(admin_SRCS) $(trace_SRCS) \
+	controller/notify.c $(engine_SRCS) $(admin_SRCS) $(trace_SRCS) $(book_SRCS) \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
 lb_PROTOS := controller/api/loadbalancer.proto \
 	google/protobuf/struct.proto google/protobuf/timestamp.proto

@@ -32,6 +32,7 @@ struct sync {
     int fd;
     struct event *event;
     const struct state *state; /* In service, or NULL. */
+    uint64_t generation;       /* Of the ticks that 'predictor' knows. */
     struct predictor *predictor;
     struct sync_counters counters;
 };
@@ -156,6 +157,17 @@ get_settings__(const struct instance *instance)
                                         instance->sync.skew };
 }
 
+/* Forgets what was heard. */
+static void
+reset__(struct sync *sync, const struct instance *instance)
+{
+    const struct predictor_settings settings = get_settings__(instance);
+
+    predictor_destroy(sync->predictor);
+    sync->predictor = predictor_create(&settings);
+    sync->counters = (struct sync_counters){ .n_taken = 0 };
+}
+
 static char *
 open__(struct event_base *base, struct sync *sync)
 {
@@ -208,6 +220,7 @@ add__(struct event_base *base, const struct instance *instance,
     sync->n_refs = 1;
     sync->instance = instance->id;
     sync->address = mem_strdup(instance->sync.address);
+    sync->generation = instance->generation;
     sync->fd = -1;
     sync->predictor = predictor_create(&settings);
     reason = open__(base, sync);
@@ -263,11 +276,27 @@ syncs_serve(struct syncs *syncs, const struct state *state)
 {
     for (size_t i = 0; i < syncs->n; i++) {
         struct sync *sync = syncs->syncs[i];
-        const struct predictor_settings settings =
-            get_settings__(state_find_instance(state, sync->instance));
+        const struct instance *instance =
+            state_find_instance(state, sync->instance);
+        const struct predictor_settings settings = get_settings__(instance);
 
+        if (sync->generation != instance->generation) {
+            sync->generation = instance->generation;
+            reset__(sync, instance);
+        }
         sync->state = state;
         predictor_set(sync->predictor, &settings);
+    }
+}
+
+/* Forgets what was heard about 'instance', whose ticks begin anew. */
+void
+syncs_reset(struct syncs *syncs, const struct instance *instance)
+{
+    struct sync *sync = find__(syncs, instance->id);
+
+    if (sync) {
+        reset__(sync, instance);
     }
 }
 

@@ -19,6 +19,7 @@
 #include "controller/core/predictor.h"
 
 struct event_base;
+struct instance;
 struct state;
 struct syncs;
 
@@ -36,6 +37,7 @@ char *syncs_create(struct event_base *, const struct state *,
                    const struct syncs *old, struct syncs **);
 void syncs_destroy(struct syncs *);
 void syncs_serve(struct syncs *, const struct state *);
+void syncs_reset(struct syncs *, const struct instance *);
 
 const struct predictor *syncs_get(const struct syncs *, uint16_t instance,
                                   const struct sync_counters **);

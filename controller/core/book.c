@@ -310,7 +310,7 @@ book_remove_session(struct book *book, uint64_t id)
         (const struct session *) list_remove__(&book->sessions, id);
 
     if (session) {
-        token_tree_remove(book->tokens, session->token);
+        token_tree_end(book->tokens, TOKEN_SESSION, &id, 1);
         session_unref(session);
     }
 }
@@ -333,7 +333,7 @@ book_remove_reservation(struct book *book, uint64_t id)
         book_remove_session(book, sessions[i]->entry.id);
     }
     free(sessions);
-    token_tree_remove(book->tokens, reservation->token);
+    token_tree_end(book->tokens, TOKEN_RESERVATION, &id, 1);
     reservation_unref(reservation);
 }
 

@@ -81,6 +81,22 @@ epochs_connect(struct epochs *epochs, uint16_t id, uint64_t first,
     return NULL;
 }
 
+/* Takes out the epoch 'id', if it is there. */
+void
+epochs_remove(struct epochs *epochs, uint16_t id)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < epochs->n; i++) {
+        if (epochs->epochs[i]->id == id) {
+            epoch_destroy__(epochs->epochs[i]);
+        } else {
+            epochs->epochs[n++] = epochs->epochs[i];
+        }
+    }
+    epochs->n = n;
+}
+
 /* Takes out the epochs that begin before the tick 'oldest'. */
 void
 epochs_retire(struct epochs *epochs, uint64_t oldest)

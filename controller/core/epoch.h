@@ -48,6 +48,7 @@ void epochs_destroy(struct epochs *);
 
 char *epochs_connect(struct epochs *, uint16_t id, uint64_t first,
                      uint16_t xor, const struct calendar *);
+void epochs_remove(struct epochs *, uint16_t id);
 void epochs_retire(struct epochs *, uint64_t oldest);
 const struct epoch *epochs_newest(const struct epochs *);
 const struct epoch *epochs_find_id(const struct epochs *, uint16_t id);

@@ -125,6 +125,7 @@ struct instance {
     struct epochs epochs;
     int *epoch_lines;    /* Parallel to 'epochs'. */
     uint64_t generation; /* Of them; another one has other ticks. */
+    uint16_t last_epoch; /* The id that was given last at run time. */
     bool untouched;      /* May the only one still be replaced, because it
                           * decided about no packet yet? */
     int line;

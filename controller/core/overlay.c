@@ -58,14 +58,16 @@ overlay_get__(struct overlay *overlay, uint16_t instance)
     struct overlay_instance *o;
 
     if (found) {
-        return (struct overlay_instance *) found;
+        o = (struct overlay_instance *) found;
+        o->changed = true;
+        return o;
     }
     if (overlay->n >= overlay->allocated) {
         overlay->instances = mem_grow(overlay->instances, &overlay->allocated,
                                       sizeof *overlay->instances);
     }
     o = &overlay->instances[overlay->n++];
-    *o = (struct overlay_instance){ .id = instance };
+    *o = (struct overlay_instance){ .id = instance, .changed = true };
     epochs_init(&o->epochs);
     return o;
 }
@@ -82,17 +84,29 @@ overlay_clone(const struct overlay *overlay)
 
         to->oldest = from->oldest;
         to->generation = from->generation;
+        to->last_epoch = from->last_epoch;
         to->untouched = from->untouched;
         to->sources =
             mem_dup(from->sources, from->n_sources * sizeof *to->sources);
         to->n_sources = from->n_sources;
         to->allocated_sources = from->n_sources;
         epochs_clone(&to->epochs, &from->epochs);
-        for (size_t j = 0; j < from->n_members; j++) {
-            overlay_add_member(copy, from->id, &from->members[j]);
-        }
+        to->members =
+            mem_dup(from->members, from->n_members * sizeof *to->members);
+        to->n_members = from->n_members;
+        to->allocated_members = from->n_members;
+        to->changed = from->changed;
     }
     return copy;
+}
+
+/* From now on, only instances that change after this count as changed. */
+void
+overlay_forget_changes(struct overlay *overlay)
+{
+    for (size_t i = 0; i < overlay->n; i++) {
+        overlay->instances[i].changed = false;
+    }
 }
 
 /* Adds 'member' to 'instance', in the place of one with the same id. */
@@ -138,8 +152,20 @@ overlay_connect(struct overlay *overlay, uint16_t instance, uint16_t id,
                 uint64_t first, uint16_t xor, const struct calendar *calendar)
 {
     struct overlay_instance *o = overlay_get__(overlay, instance);
+    char *error = epochs_connect(&o->epochs, id, first, xor, calendar);
 
-    return epochs_connect(&o->epochs, id, first, xor, calendar);
+    if (!error) {
+        o->last_epoch = id;
+    }
+    return error;
+}
+
+/* Takes the epoch 'id' out of 'instance', which decides about nothing: no switch
+ * has it. */
+void
+overlay_withdraw(struct overlay *overlay, uint16_t instance, uint16_t id)
+{
+    epochs_remove(&overlay_get__(overlay, instance)->epochs, id);
 }
 
 /* Takes out the epochs of 'instance' that begin before the tick 'oldest'. */
@@ -173,9 +199,16 @@ overlay_clear_sources(struct overlay *overlay, uint16_t instance)
     overlay_get__(overlay, instance)->n_sources = 0;
 }
 
-/* Begins another generation of epochs of 'instance', which has none yet. */
+/* Removes the members of 'instance' that were added. */
 void
-overlay_begin_generation(struct overlay *overlay, uint16_t instance)
+overlay_clear_members(struct overlay *overlay, uint16_t instance)
+{
+    overlay_get__(overlay, instance)->n_members = 0;
+}
+
+/* Takes out the epochs of 'instance' that were connected. */
+void
+overlay_clear_epochs(struct overlay *overlay, uint16_t instance)
 {
     struct overlay_instance *o = overlay_get__(overlay, instance);
 
@@ -183,15 +216,26 @@ overlay_begin_generation(struct overlay *overlay, uint16_t instance)
     epochs_init(&o->epochs);
     o->oldest = 0;
     o->untouched = false;
-    o->generation++;
 }
 
-/* Says which generation of epochs 'instance' has. */
+/* Begins another generation of epochs of 'instance', which has none yet. */
+void
+overlay_begin_generation(struct overlay *overlay, uint16_t instance)
+{
+    overlay_clear_epochs(overlay, instance);
+    overlay_get__(overlay, instance)->generation++;
+}
+
+/* Says which generation of epochs 'instance' has, and the id of the last
+ * one. */
 void
 overlay_set_generation(struct overlay *overlay, uint16_t instance,
-                       uint64_t generation)
+                       uint64_t generation, uint16_t last_epoch)
 {
-    overlay_get__(overlay, instance)->generation = generation;
+    struct overlay_instance *o = overlay_get__(overlay, instance);
+
+    o->generation = generation;
+    o->last_epoch = last_epoch;
 }
 
 /* Says whether the only epoch of 'instance' may still be replaced. */
@@ -369,6 +413,7 @@ overlay_apply(const struct overlay *overlay, const struct state *config,
 
         if (o) {
             instance->generation = o->generation;
+            instance->last_epoch = o->last_epoch;
             instance->untouched = o->untouched;
             apply_sources__(o, instance);
             apply_members__(o, instance);

@@ -32,12 +32,14 @@
 
 struct overlay_instance {
     uint16_t id;            /* The instance's. */
+    bool changed;           /* Since overlay_forget_changes()? */
     struct member *members; /* Added ones, by ascending 'id'. */
     size_t n_members;
     size_t allocated_members;
     struct epochs epochs;     /* Connected ones. */
     uint64_t oldest;          /* Epochs that begin before are taken out. */
     uint64_t generation;      /* Of epochs. */
+    uint16_t last_epoch;      /* The id that was given last. */
     bool untouched;           /* May its only epoch still be replaced? */
     struct in6_addr *sources; /* Senders of a reserved instance. */
     size_t n_sources;
@@ -53,6 +55,7 @@ struct overlay {
 struct overlay *overlay_create(void);
 struct overlay *overlay_clone(const struct overlay *);
 void overlay_destroy(struct overlay *);
+void overlay_forget_changes(struct overlay *);
 
 const struct overlay_instance *
 overlay_find(const struct overlay *, uint16_t instance);
@@ -62,12 +65,16 @@ overlay_add_member(struct overlay *, uint16_t instance, const struct member *);
 void overlay_remove_member(struct overlay *, uint16_t instance, uint16_t id);
 char *overlay_connect(struct overlay *, uint16_t instance, uint16_t id,
                       uint64_t first, uint16_t xor, const struct calendar *);
+void overlay_withdraw(struct overlay *, uint16_t instance, uint16_t epoch);
 void overlay_retire(struct overlay *, uint16_t instance, uint64_t oldest);
 void overlay_add_source(struct overlay *, uint16_t instance,
                         const struct in6_addr *);
 void overlay_clear_sources(struct overlay *, uint16_t instance);
+void overlay_clear_members(struct overlay *, uint16_t instance);
+void overlay_clear_epochs(struct overlay *, uint16_t instance);
 void overlay_begin_generation(struct overlay *, uint16_t instance);
-void overlay_set_generation(struct overlay *, uint16_t instance, uint64_t);
+void overlay_set_generation(struct overlay *, uint16_t instance,
+                            uint64_t generation, uint16_t last_epoch);
 void overlay_set_untouched(struct overlay *, uint16_t instance, bool);
 bool overlay_forget_missing(struct overlay *, const struct state *config);
 

@@ -235,6 +235,7 @@ add_instance__(const struct build *build, const struct instance *instance)
 
     rule.instance.instance = instance->id;
     rule.instance.l2_normal = build->state->l2_normal;
+    rule.instance.renewable = instance->reservable;
     rule_set_add(set, &rule);
     for (size_t i = 0; i < instance->n_interfaces; i++) {
         for (size_t j = 0; j < instance->n_addresses; j++) {

@@ -75,6 +75,10 @@ struct rule_instance {
     uint16_t instance; /* Key. */
 
     bool l2_normal; /* Questions for others: forward or drop? */
+
+    /* May epochs in a switch that are not known any more go, even the newest,
+     * because another generation began?  No part of what is installed. */
+    bool renewable;
 };
 
 /* What becomes of a member's packets.

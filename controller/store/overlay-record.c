@@ -73,10 +73,8 @@ format_reserved__(FILE *stream, const struct overlay_instance *o)
     char ip[ADDR_STRLEN];
 
     if (o->generation) {
-        fprintf(stream, "generation %" PRIu64 "\n", o->generation);
-    }
-    if (o->untouched) {
-        fputs("untouched 1\n", stream);
+        fprintf(stream, "generation %" PRIu64 " %" PRIu16 "\n", o->generation,
+                o->last_epoch);
     }
     for (size_t i = 0; i < o->n_sources; i++) {
         addr_to_string(&o->sources[i], ip);
@@ -213,15 +211,10 @@ parse_oldest__(struct parser *p)
 static char *
 parse_generation__(struct parser *p)
 {
-    overlay_set_generation(p->overlay, p->instance,
-                           next_number__(p, UINT64_MAX));
-    return NULL;
-}
+    uint64_t generation = next_number__(p, UINT64_MAX);
 
-static char *
-parse_untouched__(struct parser *p)
-{
-    overlay_set_untouched(p->overlay, p->instance, next_number__(p, 1));
+    overlay_set_generation(p->overlay, p->instance, generation,
+                           (uint16_t) next_number__(p, UINT16_MAX));
     return NULL;
 }
 
@@ -302,7 +295,7 @@ parse_line__(struct parser *p, char *line)
         { "oldest", parse_oldest__ }, { "member", parse_member__ },
         { "epoch", parse_epoch__ },   { "share", parse_share__ },
         { "slots", parse_slots__ },   { "generation", parse_generation__ },
-        { "source", parse_source__ }, { "untouched", parse_untouched__ },
+        { "source", parse_source__ },
     };
     const char *word = strtok_r(line, " ", &p->words);
 

@@ -151,8 +151,8 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 {
     static const struct session_handlers handlers = { identify_cb,
-                                                      committed_cb,
-                                                      packet_cb };
+                                                      committed_cb, packet_cb,
+                                                      NULL };
     static const struct session_limits limits = { 1000, 500 };
     unsigned int n_committed = 0;
     struct session *session;

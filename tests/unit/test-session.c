@@ -86,7 +86,8 @@ static void
 connect_session(struct fixture *f)
 {
     static const struct session_handlers handlers = { identify_cb,
-                                                      committed_cb, NULL };
+                                                      committed_cb, NULL,
+                                                      NULL };
 
     session_destroy(f->session);
     ofpbuf_list_delete(&f->sw.replies);

@@ -176,7 +176,8 @@ static void
 setup(struct fixture *f)
 {
     static const struct session_handlers handlers = { identify_cb,
-                                                      committed_cb, NULL };
+                                                      committed_cb, NULL,
+                                                      NULL };
     static const struct session_observer observer = { found_cb, removed_cb,
                                                       read_cb };
 

@@ -314,6 +314,17 @@ packet__(void *c_, struct session *session,
     }
 }
 
+static void
+held__(void *c_, struct session *session, const struct readback *readback)
+{
+    struct connection *c = c_;
+
+    (void) session;
+    if (c->server->held) {
+        c->server->held(c->server->aux, c->sw->datapath_id, readback);
+    }
+}
+
 /* Takes the connected socket 'fd' of 'peer', who came through 'door_'. */
 void
 connection_accept__(void *door_, int fd, const char *peer)
@@ -321,7 +332,7 @@ connection_accept__(void *door_, int fd, const char *peer)
     static const struct session_observer observer = { found__, removed__,
                                                       read__ };
     static const struct session_handlers handlers = { identify__, committed__,
-                                                      packet__ };
+                                                      packet__, held__ };
     struct door *door = door_;
     struct ovs_server *server = door->server;
     struct connection *c;

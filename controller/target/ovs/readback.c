@@ -122,8 +122,9 @@ readback_compare(struct readback *rb, const struct rule_set *desired)
 
 /* Returns true if a flow that was read sends packets to the calendar of
  * 'epoch' of 'instance'. */
-static bool
-is_connected__(const struct readback *rb, uint16_t instance, uint16_t epoch)
+bool
+readback_has_epoch(const struct readback *rb, uint16_t instance,
+                   uint16_t epoch)
 {
     for (size_t i = 0; i < rb->flows.n; i++) {
         if (cookie_refers_to_epoch(&rb->flows.entries[i].cookie, instance,
@@ -149,7 +150,7 @@ check_calendar__(const struct readback *rb, struct rule_step *step)
     flows_destroy(&flows);
 
     if (step->replaces
-        && is_connected__(rb, calendar->instance, calendar->epoch)) {
+        && readback_has_epoch(rb, calendar->instance, calendar->epoch)) {
         return mem_printf("instance %" PRIu16 ": epoch %" PRIu16
                           " stands in the "
                           "switch with another calendar, which cannot change: "
@@ -159,11 +160,24 @@ check_calendar__(const struct readback *rb, struct rule_step *step)
     return NULL;
 }
 
-/* Stores in 'epochs' the epoch rules of 'instance' that were read. */
-static void
-get_epochs__(const struct readback *rb, uint16_t instance,
-             struct rule_epochs *epochs)
+static bool
+has_calendar__(const struct rule_set *rules, uint16_t instance, uint16_t epoch)
 {
+    struct rule key = { .kind = RULE_CALENDAR };
+
+    key.calendar.instance = instance;
+    key.calendar.epoch = epoch;
+    return rule_set_find(rules, &key) != NULL;
+}
+
+/* Stores in 'epochs' the epoch rules of 'instance' that were read.  If it is
+ * renewable, those that 'desired' lacks are another generation's. */
+static void
+get_epochs__(const struct readback *rb, const struct rule_set *desired,
+             const struct rule_instance *of, struct rule_epochs *epochs)
+{
+    uint16_t instance = of->instance;
+
     for (size_t i = 0; i < rb->flows.n; i++) {
         const struct flows_entry *e = &rb->flows.entries[i];
         struct rule_epoch rule = { .instance = instance,
@@ -171,7 +185,9 @@ get_epochs__(const struct readback *rb, uint16_t instance,
                                    .late = e->cookie.verdict != VERDICT_PASS,
                                    .epoch = e->cookie.detail };
 
-        if (e->cookie.kind == RULE_EPOCH && e->cookie.owner == instance) {
+        if (e->cookie.kind == RULE_EPOCH && e->cookie.owner == instance
+            && (!of->renewable
+                || has_calendar__(desired, instance, rule.epoch))) {
             rule_epochs_add(epochs, &rule);
         }
     }
@@ -181,18 +197,18 @@ get_epochs__(const struct readback *rb, uint16_t instance,
  * in 'desired', too. */
 static char *
 check_instance__(const struct readback *rb, const struct rule_set *desired,
-                 uint16_t instance)
+                 const struct rule_instance *of)
 {
     struct rule_epochs old, new;
     char *error;
 
     rule_epochs_init(&old);
     rule_epochs_init(&new);
-    get_epochs__(rb, instance, &old);
+    get_epochs__(rb, desired, of, &old);
     for (size_t i = 0; i < desired->n; i++) {
         const struct rule *rule = &desired->rules[i];
 
-        if (rule->kind == RULE_EPOCH && rule->epoch.instance == instance) {
+        if (rule->kind == RULE_EPOCH && rule->epoch.instance == of->instance) {
             rule_epochs_add(&new, &rule->epoch);
         }
     }
@@ -220,7 +236,7 @@ check_connected__(const struct readback *rb, const struct rule_set *desired,
         const struct rule *rule = &desired->rules[i];
 
         if (rule->kind == RULE_INSTANCE) {
-            error = check_instance__(rb, desired, rule->instance.instance);
+            error = check_instance__(rb, desired, &rule->instance);
         }
     }
     return error;

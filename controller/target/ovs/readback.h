@@ -10,6 +10,7 @@
  * Only, what is connected must not change: if the rules contradict it, nothing
  * is done. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,8 @@ void readback_seal(struct readback *);
 
 struct rule_set *readback_compare(struct readback *, const struct rule_set *);
 bool readback_has(const struct readback *, const struct flows_entry *);
+bool
+readback_has_epoch(const struct readback *, uint16_t instance, uint16_t epoch);
 char *readback_finish_diff(const struct readback *, const struct rule_set *,
                            struct rule_diff *);
 

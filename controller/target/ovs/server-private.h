@@ -59,6 +59,7 @@ struct ovs_server {
     const struct ovs_server_observer *observer; /* Or NULL. */
     void *observer_aux;
     ovs_server_packet_cb *packet; /* Or NULL. */
+    ovs_server_held_cb *held;     /* Or NULL. */
     struct session_limits limits;
     uint64_t generation; /* As the primary controller, or 0. */
     struct ovs_list doors;

@@ -211,6 +211,14 @@ ovs_server_set_packet_cb(struct ovs_server *server, ovs_server_packet_cb *cb)
     server->packet = cb;
 }
 
+/* Has 'cb' called with what switches hold, before they are changed, with what
+ * ovs_server_create() was given. */
+void
+ovs_server_set_held_cb(struct ovs_server *server, ovs_server_held_cb *cb)
+{
+    server->held = cb;
+}
+
 /* Sets what each switch may do for us. */
 void
 ovs_server_set_limits(struct ovs_server *server,

@@ -17,6 +17,7 @@
 
 struct event_base;
 struct ovs_server;
+struct readback;
 struct rule_set;
 struct session_limits;
 struct ssl_ctx_st;
@@ -86,6 +87,10 @@ struct ovs_server_observer {
     void (*read)(void *aux, const struct snapshot *);
 };
 
+/* Called when the switch 'datapath_id' has been read, before it is changed. */
+typedef void
+ovs_server_held_cb(void *aux, uint64_t datapath_id, const struct readback *);
+
 /* Called when a flow of ours in the switch 'datapath_id' sent 'packet'. */
 typedef void ovs_server_packet_cb(void *aux, uint64_t datapath_id,
                                   const struct session_packet *packet);
@@ -94,6 +99,7 @@ void ovs_server_set_calendar_mode(struct ovs_server *, uint64_t datapath_id,
                                   enum calendar_mode);
 void ovs_server_set_primary(struct ovs_server *, bool primary);
 void ovs_server_set_tls(struct ovs_server *, struct ssl_ctx_st *);
+void ovs_server_set_held_cb(struct ovs_server *, ovs_server_held_cb *);
 void ovs_server_set_packet_cb(struct ovs_server *, ovs_server_packet_cb *);
 void ovs_server_set_limits(struct ovs_server *, const struct session_limits *);
 bool ovs_server_send_packet(struct ovs_server *, uint64_t datapath_id,

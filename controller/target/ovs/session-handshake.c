@@ -189,6 +189,9 @@ session_receive_flows__(struct session *s, struct ofpbuf *msg, bool more)
         session_stats_found__(s, s->readback->flows.n);
         VLOG_INFO("%s: has %zu ports, and %zu flows and groups of ours",
                   s->name, s->ports.n, s->readback->flows.n);
+        if (s->handlers->held) {
+            s->handlers->held(s->aux, s, s->readback);
+        }
         s->state = SESSION_READY;
         session_check_meters__(s);
         s->dirty = true;

@@ -36,6 +36,7 @@
 
 struct ofp_header;
 struct ofpbuf;
+struct readback;
 struct rule_set;
 struct session;
 
@@ -84,6 +85,10 @@ struct session_handlers {
 
     /* A packet came; NULL to ignore them. */
     void (*packet)(void *aux, struct session *, const struct session_packet *);
+
+    /* The switch has been read, and nothing is changed yet.
+     * session_set_rules() may be called from here.  NULL to ignore it. */
+    void (*held)(void *aux, struct session *, const struct readback *);
 };
 
 /* Times in milliseconds. */
