@@ -59,6 +59,15 @@ test-options_SRCS := tests/unit/test-options.c endpoints/address.c \
 	lib/json.c endpoints/options.c endpoints/recv-config.c \
 	endpoints/send-config.c endpoints/util.c
 
+ejfat_uri_SRCS := lib/ejfat-uri.c controller/core/addr.c controller/core/mem.c
+
+UNIT_TESTS += test-ejfat-uri
+test-ejfat-uri_SRCS := tests/unit/test-ejfat-uri.c $(ejfat_uri_SRCS)
+
+FUZZERS += fuzz-ejfat-uri
+fuzz-ejfat-uri_SRCS := tests/fuzz/fuzz-ejfat-uri.c $(ejfat_uri_SRCS)
+fuzz-ejfat-uri_SEEDS := tests/fuzz/seeds/ejfat-uri
+
 FUZZERS += fuzz-reassembly
 fuzz-reassembly_SRCS := tests/fuzz/fuzz-reassembly.c endpoints/intake.c \
 	endpoints/owned.c endpoints/util.c \
