@@ -21,7 +21,7 @@
 
 VLOG_DEFINE_THIS_MODULE(evlb_sync);
 
-/* Datagrams that are taken before others have their turn. */
+/* Datagrams that are taken at once, before others have their turn. */
 #define MAX_BURST 64
 
 /* The socket of one instance.  Successive states may share it. */
@@ -108,29 +108,45 @@ receive__(struct sync *sync, const void *data, size_t n,
     }
 }
 
+/* What one call to recvmmsg() takes. */
+struct burst {
+    struct mmsghdr messages[MAX_BURST];
+    struct iovec iovs[MAX_BURST];
+    struct sockaddr_storage sources[MAX_BURST];
+    uint8_t data[MAX_BURST][WIRE_SYNC_LEN + 1]; /* To tell longer ones. */
+};
+
+static void
+burst_init__(struct burst *burst)
+{
+    memset(burst, 0, sizeof *burst);
+    for (int i = 0; i < MAX_BURST; i++) {
+        struct msghdr *header = &burst->messages[i].msg_hdr;
+
+        burst->iovs[i].iov_base = burst->data[i];
+        burst->iovs[i].iov_len = sizeof burst->data[i];
+        header->msg_name = &burst->sources[i];
+        header->msg_namelen = sizeof burst->sources[i];
+        header->msg_iov = &burst->iovs[i];
+        header->msg_iovlen = 1;
+    }
+}
+
 static void
 read_cb__(evutil_socket_t fd, short events, void *sync_)
 {
     struct sync *sync = sync_;
+    struct burst burst;
+    int n;
 
     (void) events;
-    for (int i = 0; i < MAX_BURST; i++) {
-        /* Room for one byte more, to tell longer ones. */
-        uint8_t data[WIRE_SYNC_LEN + 1];
-        struct sockaddr_storage sa = { .ss_family = AF_UNSPEC };
-        socklen_t len = sizeof sa;
+    burst_init__(&burst);
+    n = recvmmsg(fd, burst.messages, MAX_BURST, MSG_DONTWAIT, NULL);
+    for (int i = 0; sync->state && i < n; i++) {
         struct in6_addr source;
-        ssize_t n;
 
-        n = recvfrom(fd, data, sizeof data, MSG_DONTWAIT,
-                     (struct sockaddr *) &sa, &len);
-        if (n < 0) {
-            return;
-        }
-        get_source__(&sa, &source);
-        if (sync->state) {
-            receive__(sync, data, (size_t) n, &source);
-        }
+        get_source__(&burst.sources[i], &source);
+        receive__(sync, burst.data[i], burst.messages[i].msg_len, &source);
     }
 }
 
