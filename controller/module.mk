@@ -87,13 +87,15 @@ evlbd_OVS := yes
 evlbd_DIR := sbin
 MANS += man/evlbd.8 build/man/evlb.conf.5
 
+pb_json_SRCS := lib/json.c lib/pb-field.c lib/pb-json.c lib/rfc3339.c
+
 PROGRAMS += evlbctl
 evlbctl_SRCS := controller/ctl/evlbctl.c controller/ctl/arguments.c \
 	controller/ctl/call.c controller/ctl/trace.c controller/trace-switch.c \
 	controller/ctl/change.c controller/ctl/completion.c \
 	controller/ctl/flows.c controller/ctl/help.c controller/ctl/show.c controller/ctl/table.c \
-	controller/core/mem.c controller/target/ovs/address.c lib/json.c \
-	lib/pb-json.c $(grpc_client_SRCS)
+	controller/core/mem.c controller/target/ovs/address.c \
+	$(pb_json_SRCS) $(grpc_client_SRCS)
 evlbctl_PROTOS := controller/api/admin.proto
 evlbctl_PKGS := $(grpc_PKGS)
 MANS += build/man/evlbctl.8
@@ -291,9 +293,15 @@ test-grpc-client_PKGS := $(grpc_PKGS)
 
 UNIT_TESTS += test-output
 test-output_SRCS := tests/unit/test-output.c controller/core/mem.c \
-	controller/ctl/table.c lib/arena.c lib/json.c lib/pb-json.c
+	controller/ctl/table.c lib/arena.c $(pb_json_SRCS)
 test-output_PROTOS := controller/api/admin.proto
 test-output_PKGS := libprotobuf-c
+
+UNIT_TESTS += test-pb-json
+test-pb-json_SRCS := tests/unit/test-pb-json.c controller/core/mem.c \
+	lib/arena.c lib/pb-json-parse.c $(pb_json_SRCS)
+test-pb-json_PROTOS := $(lb_PROTOS)
+test-pb-json_PKGS := jansson libprotobuf-c
 
 FUZZERS += fuzz-grpc-client
 fuzz-grpc-client_SRCS := tests/fuzz/fuzz-grpc-client.c \

@@ -191,27 +191,27 @@ report_json(const struct run *run, const char *error)
 
     json_init(&j, stdout);
     json_open_object(&j, NULL);
-    json_string(&j, "program", "evlb-send");
-    json_bool(&j, "ok", !error);
-    json_string(&j, "error", error ? error : "");
-    json_number(&j, "events", stats->events);
-    json_number(&j, "bundles", stats->bundles);
-    json_number(&j, "packets", stats->packets);
-    json_number(&j, "data_bytes", stats->data_bytes);
-    json_number(&j, "ip_bytes", stats->ip_bytes);
-    json_number(&j, "first_tick", stats->first_tick);
-    json_number(&j, "last_tick", stats->last_tick);
-    json_real(&j, "seconds", seconds);
-    json_real(&j, "events_per_s", stats->events / seconds);
-    json_real(&j, "packets_per_s", stats->packets / seconds);
-    json_real(&j, "gbps", stats->ip_bytes * 8 / seconds / 1e9);
-    json_number(&j, "retries", stats->retries);
-    json_number(&j, "overtaken", run->reorder.n_overtaken);
-    json_number(&j, "sync_sent", run->sync.n_sent);
-    json_number(&j, "sync_errors", run->sync.n_errors);
+    json_put_string(&j, "program", "evlb-send");
+    json_put_bool(&j, "ok", !error);
+    json_put_string(&j, "error", error ? error : "");
+    json_put_number(&j, "events", stats->events);
+    json_put_number(&j, "bundles", stats->bundles);
+    json_put_number(&j, "packets", stats->packets);
+    json_put_number(&j, "data_bytes", stats->data_bytes);
+    json_put_number(&j, "ip_bytes", stats->ip_bytes);
+    json_put_number(&j, "first_tick", stats->first_tick);
+    json_put_number(&j, "last_tick", stats->last_tick);
+    json_put_real(&j, "seconds", seconds);
+    json_put_real(&j, "events_per_s", stats->events / seconds);
+    json_put_real(&j, "packets_per_s", stats->packets / seconds);
+    json_put_real(&j, "gbps", stats->ip_bytes * 8 / seconds / 1e9);
+    json_put_number(&j, "retries", stats->retries);
+    json_put_number(&j, "overtaken", run->reorder.n_overtaken);
+    json_put_number(&j, "sync_sent", run->sync.n_sent);
+    json_put_number(&j, "sync_errors", run->sync.n_errors);
     json_open_array(&j, "source_ports");
     for (size_t i = 0; i < run->config.plan.n_sockets; i++) {
-        json_number(&j, NULL, sender_source_port(run->sender, i));
+        json_put_number(&j, NULL, sender_source_port(run->sender, i));
     }
     json_close_array(&j);
     json_close_object(&j);

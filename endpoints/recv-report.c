@@ -12,7 +12,7 @@ json_verdicts(struct json *j, const struct intake_stats *stats)
 {
     json_open_object(j, "verdicts");
     for (int v = 0; v < INTAKE_N_VERDICTS; v++) {
-        json_number(j, intake_verdict_to_string(v), stats->verdicts[v]);
+        json_put_number(j, intake_verdict_to_string(v), stats->verdicts[v]);
     }
     json_close_object(j);
 }
@@ -22,15 +22,15 @@ json_events(struct json *j, const struct intake_stats *stats,
             const struct reassembly_stats *reassembly)
 {
     json_open_object(j, "events");
-    json_number(j, "complete", stats->complete);
-    json_number(j, "complete_bytes", stats->complete_bytes);
-    json_number(j, "duplicated", reassembly->duplicated_events);
-    json_number(j, "foreign", reassembly->foreign_events);
-    json_number(j, "corrupt", stats->corrupt_events);
-    json_number(j, "expired", stats->expired);
-    json_number(j, "evicted", stats->evicted);
-    json_number(j, "unfinished", stats->unfinished);
-    json_number(j, "missing_bytes", stats->missing_bytes);
+    json_put_number(j, "complete", stats->complete);
+    json_put_number(j, "complete_bytes", stats->complete_bytes);
+    json_put_number(j, "duplicated", reassembly->duplicated_events);
+    json_put_number(j, "foreign", reassembly->foreign_events);
+    json_put_number(j, "corrupt", stats->corrupt_events);
+    json_put_number(j, "expired", stats->expired);
+    json_put_number(j, "evicted", stats->evicted);
+    json_put_number(j, "unfinished", stats->unfinished);
+    json_put_number(j, "missing_bytes", stats->missing_bytes);
     json_close_object(j);
 }
 
@@ -40,10 +40,11 @@ json_ports(struct json *j, const struct recv_report *report)
     json_open_array(j, "ports");
     for (size_t i = 0; i < report->config->n_ports; i++) {
         json_open_object(j, NULL);
-        json_number(j, "port", report->config->port + i);
-        json_number(j, "packets", receiver_port_packets(report->receiver, i));
-        json_number(j, "kernel_drops",
-                    receiver_port_drops(report->receiver, i));
+        json_put_number(j, "port", report->config->port + i);
+        json_put_number(j, "packets",
+                        receiver_port_packets(report->receiver, i));
+        json_put_number(j, "kernel_drops",
+                        receiver_port_drops(report->receiver, i));
         json_close_object(j);
     }
     json_close_array(j);
@@ -58,11 +59,11 @@ json_sources(struct json *j, const struct recv_report *report)
 
         if (s->packets) {
             json_open_object(j, NULL);
-            json_number(j, "data_id", i);
-            json_number(j, "packets", s->packets);
-            json_number(j, "bytes", s->bytes);
-            json_number(j, "complete", s->complete);
-            json_number(j, "incomplete", s->incomplete);
+            json_put_number(j, "data_id", i);
+            json_put_number(j, "packets", s->packets);
+            json_put_number(j, "bytes", s->bytes);
+            json_put_number(j, "complete", s->complete);
+            json_put_number(j, "incomplete", s->incomplete);
             json_close_object(j);
         }
     }
@@ -80,20 +81,20 @@ recv_report_json(const struct recv_report *report)
 
     json_init(&j, stdout);
     json_open_object(&j, NULL);
-    json_string(&j, "program", "evlb-recv");
-    json_bool(&j, "ok", !report->error);
-    json_string(&j, "error", report->error ? report->error : "");
-    json_real(&j, "seconds", report->seconds);
-    json_number(&j, "packets", stats->packets);
-    json_number(&j, "bytes", stats->bytes);
-    json_number(&j, "kernel_drops", receiver_drops(report->receiver));
-    json_number(&j, "rcvbuf", receiver_rcvbuf(report->receiver));
-    json_number(&j, "reordered", reassembly->reordered);
-    json_number(&j, "port_changes", reassembly->port_changes);
-    json_number(&j, "lb_v2", stats->lb_v2);
-    json_number(&j, "lb_v3", stats->lb_v3);
-    json_number(&j, "wrong_port", stats->wrong_port);
-    json_number(&j, "foreign", stats->foreign);
+    json_put_string(&j, "program", "evlb-recv");
+    json_put_bool(&j, "ok", !report->error);
+    json_put_string(&j, "error", report->error ? report->error : "");
+    json_put_real(&j, "seconds", report->seconds);
+    json_put_number(&j, "packets", stats->packets);
+    json_put_number(&j, "bytes", stats->bytes);
+    json_put_number(&j, "kernel_drops", receiver_drops(report->receiver));
+    json_put_number(&j, "rcvbuf", receiver_rcvbuf(report->receiver));
+    json_put_number(&j, "reordered", reassembly->reordered);
+    json_put_number(&j, "port_changes", reassembly->port_changes);
+    json_put_number(&j, "lb_v2", stats->lb_v2);
+    json_put_number(&j, "lb_v3", stats->lb_v3);
+    json_put_number(&j, "wrong_port", stats->wrong_port);
+    json_put_number(&j, "foreign", stats->foreign);
     json_verdicts(&j, stats);
     json_events(&j, stats, reassembly);
     json_ports(&j, report);
