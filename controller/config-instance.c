@@ -136,6 +136,9 @@ parse_sources__(struct reader *r, const config_setting_t *group,
     const config_setting_t *list = reader_find_list(r, group, "sources");
     size_t n = reader_length(list);
 
+    if (instance->reservable) {
+        return;
+    }
     if (!n) {
         reader_fail(r, group, "lacks sources: nobody could send");
         return;
@@ -167,9 +170,10 @@ parse_instance__(struct reader *r, const config_setting_t *group,
                  struct state *state)
 {
     static const char *const names[] = {
-        "name",      "id",        "addresses",  "interfaces", "udp_ports",
-        "sources",   "late",      "members",    "epochs",     "sync",
-        "sync_from", "sync_skew", "look_ahead", NULL
+        "name",       "id",         "addresses",      "interfaces",
+        "udp_ports",  "sources",    "late",           "members",
+        "epochs",     "sync",       "sync_from",      "sync_skew",
+        "look_ahead", "reservable", "sync_addresses", NULL
     };
     static const char *const lates[] = { "newest", "drop", NULL };
     struct instance *instance = &state->instances[state->n_instances++];
@@ -184,11 +188,13 @@ parse_instance__(struct reader *r, const config_setting_t *group,
                          ? LATE_DROP
                          : LATE_NEWEST;
     check_instance__(r, group, state, instance);
+    parse_reservable(r, group, instance);
     parse_addresses__(r, group, state, instance);
     parse_instance_interfaces__(r, group, state, instance);
     parse_udp_ports__(r, group, instance);
     parse_sources__(r, group, instance);
     parse_sync(r, group, state, instance);
+    parse_sync_addresses(r, group, instance);
     parse_members(r, group, instance);
     check_found(r, group, state);
     parse_epochs(r, group, instance);

@@ -37,6 +37,12 @@ void parse_members(struct reader *, const config_setting_t *instance,
                    struct instance *);
 void parse_sync(struct reader *, const config_setting_t *instance,
                 const struct state *, struct instance *);
+void parse_reservations(struct reader *, const config_setting_t *root,
+                        struct reservation_settings *);
+void parse_reservable(struct reader *, const config_setting_t *instance,
+                      struct instance *);
+void parse_sync_addresses(struct reader *, const config_setting_t *instance,
+                          struct instance *);
 void parse_epoch_settings(struct reader *, const config_setting_t *root,
                           struct state *);
 void parse_epochs(struct reader *, const config_setting_t *instance,

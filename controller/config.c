@@ -161,9 +161,9 @@ parse_root__(struct reader *r, const config_setting_t *root,
              struct evlb_config *config)
 {
     static const char *const names[] = {
-        "admin",   "openflow",   "log",       "l2_miss",  "neighbour",
-        "bridges", "interfaces", "instances", "min_lead", "epochs_kept",
-        "quiesce", "state_file", NULL
+        "admin",   "openflow",   "log",          "l2_miss",  "neighbour",
+        "bridges", "interfaces", "instances",    "min_lead", "epochs_kept",
+        "quiesce", "state_file", "reservations", NULL
     };
     static const char *const l2_misses[] = { "drop", "normal", NULL };
 
@@ -175,6 +175,7 @@ parse_root__(struct reader *r, const config_setting_t *root,
     config->state.l2_normal =
         reader_find_choice(r, root, "l2_miss", l2_misses, 1);
     parse_epoch_settings(r, root, &config->state);
+    parse_reservations(r, root, &config->state.reservations);
     parse_state_file__(r, root, config);
     parse_bridges(r, root, &config->state);
     parse_interfaces(r, root, &config->state);

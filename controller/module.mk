@@ -42,7 +42,8 @@ config_SRCS := controller/config.c controller/config-admin.c \
 	controller/config-instance.c controller/config-log.c \
 	controller/config-member.c controller/config-neighbour.c \
 	controller/config-numbers.c \
-	controller/config-reader.c controller/config-sync.c \
+	controller/config-reader.c controller/config-reservations.c \
+	controller/config-sync.c \
 	controller/config-values.c controller/sync-address.c \
 	controller/log.c
 

@@ -28,3 +28,19 @@ sync_address_parse(const char *s, struct sync_address *address)
     address->len = (socklen_t) len;
     return NULL;
 }
+
+/* Returns true if 'address' stands for all addresses of this host. */
+bool
+sync_address_is_any(const struct sync_address *address)
+{
+    const struct sockaddr_in *sin = (const struct sockaddr_in *) &address->sa;
+    const struct sockaddr_in6 *sin6 =
+        (const struct sockaddr_in6 *) &address->sa;
+
+    if (address->sa.ss_family == AF_INET) {
+        return sin->sin_addr.s_addr == htonl(INADDR_ANY);
+    }
+    return IN6_IS_ADDR_UNSPECIFIED(&sin6->sin6_addr)
+           || (IN6_IS_ADDR_V4MAPPED(&sin6->sin6_addr)
+               && !sin6->sin6_addr.s6_addr32[3]);
+}

@@ -9,6 +9,7 @@
  *
  * with an IPv6 address in brackets. */
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
 struct sync_address {
@@ -17,5 +18,6 @@ struct sync_address {
 };
 
 char *sync_address_parse(const char *, struct sync_address *);
+bool sync_address_is_any(const struct sync_address *);
 
 #endif /* sync-address.h */

@@ -340,7 +340,7 @@ book_remove_reservation(struct book *book, uint64_t id)
 /* Words. */
 
 static const char *const strategies[] = {
-#define STRATEGY(STRATEGY, WORD) [STRATEGY_##STRATEGY] = WORD,
+#define STRATEGY(STRATEGY, WORD) [STRATEGY_##STRATEGY] = (WORD),
     STRATEGIES
 #undef STRATEGY
 };

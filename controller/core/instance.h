@@ -35,6 +35,11 @@ struct route {
 #define STATE_EPOCHS_KEPT 4
 #define STATE_QUIESCE 10000
 
+/* Likewise of struct reservation_settings. */
+#define RESERVATION_PERIOD 1000
+#define RESERVATION_SILENT 2000
+#define RESERVATION_GONE 60000
+
 /* A layer-2 interface: one MAC address, on the untagged frames or on those of
  * one VLAN. */
 struct interface {

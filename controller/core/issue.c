@@ -78,7 +78,7 @@ const char *
 issue_severity_to_string(enum issue_severity severity)
 {
     static const char *const words[] = {
-#define ISSUE_SEVERITY(SEVERITY, WORD) [ISSUE_##SEVERITY] = WORD,
+#define ISSUE_SEVERITY(SEVERITY, WORD) [ISSUE_##SEVERITY] = (WORD),
         ISSUE_SEVERITIES
 #undef ISSUE_SEVERITY
     };

@@ -189,6 +189,93 @@ test_defaults(void **state)
     free(text);
 }
 
+/* The beginning of a configuration whose instances follow. */
+#define HEAD                                                    \
+    "bridges = ( { name = \"br0\"; datapath_id = \"1\"; } );\n" \
+    "interfaces = ( { name = \"a\"; mac = \"02:00:00:00:00:01\"; } );\n"
+
+static void
+test_reservable(void **state)
+{
+    static const char text[] =
+        HEAD "instances = (\n"
+             "  { name = \"one\"; id = 1; addresses = [ \"10.0.0.1\" ];\n"
+             "    reservable = true; sync = \"udp:0.0.0.0:19531\";\n"
+             "    sync_addresses = [ \"fd00::8\", \"10.0.0.8\" ]; },\n"
+             "  { name = \"two\"; id = 2; addresses = [ \"10.0.0.2\" ];\n"
+             "    reservable = true; sync = \"udp:[::1]:19531\"; },\n"
+             "  { name = \"three\"; id = 3; addresses = [ \"10.0.0.3\" ];\n"
+             "    sync = \"udp:0.0.0.0:19532\";\n"
+             "    sources = [ \"10.0.0.11\" ]; } );\n";
+    struct evlb_config *config = load_good(text);
+    const struct instance *one = &config->state.instances[0];
+    struct in6_addr addr;
+
+    (void) state;
+    assert_true(one->reservable);
+    assert_int_equal(one->n_sources, 0);
+    assert_int_equal(one->n_members, 0);
+    assert_int_equal(one->epochs.n, 0);
+    assert_int_equal(one->sync.n_public, 2);
+    assert_true(addr_from_string("fd00::8", &addr));
+    assert_true(addr_equal(&one->sync.public[0], &addr));
+    assert_true(addr_from_string("10.0.0.8", &addr));
+    assert_true(addr_equal(&one->sync.public[1], &addr));
+    assert_true(config->state.instances[1].reservable);
+    assert_int_equal(config->state.instances[1].sync.n_public, 0);
+    assert_false(config->state.instances[2].reservable);
+    evlb_config_destroy(config);
+}
+
+static void
+test_reservations(void **state)
+{
+    static const char text[] =
+        HEAD "reservations = { period = 50; ready_on_register = false;\n"
+             "  unready_after = 100; remove_after = 101;\n"
+             "  worker_networks = [ \"10.0.0.0/8\", \"fd00::1\" ];\n"
+             "  allow_loopback_workers = true;\n"
+             "  allow_private_workers = false;\n"
+             "  registration_from_worker = true; };\n";
+    struct evlb_config *config = load_good(text);
+    const struct reservation_settings *s = &config->state.reservations;
+
+    (void) state;
+    assert_int_equal(s->period, 50);
+    assert_false(s->ready_on_register);
+    assert_int_equal(s->silent, 100);
+    assert_int_equal(s->gone, 101);
+    assert_int_equal(s->n_worker_networks, 2);
+    assert_int_equal(s->worker_networks[0].len, 104);
+    assert_int_equal(s->worker_networks[1].len, 128);
+    assert_true(s->loopback_workers);
+    assert_false(s->private_workers);
+    assert_true(s->from_worker);
+    evlb_config_destroy(config);
+}
+
+static void
+test_reservations_defaults(void **state)
+{
+    static const char *const texts[] = { HEAD, HEAD "reservations = { };\n" };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct evlb_config *config = load_good(texts[i]);
+        const struct reservation_settings *s = &config->state.reservations;
+
+        assert_int_equal(s->period, 1000);
+        assert_true(s->ready_on_register);
+        assert_int_equal(s->silent, 2000);
+        assert_int_equal(s->gone, 60000);
+        assert_int_equal(s->n_worker_networks, 0);
+        assert_false(s->loopback_workers);
+        assert_true(s->private_workers);
+        assert_false(s->from_worker);
+        evlb_config_destroy(config);
+    }
+}
+
 /* A mistake: 'from' becomes 'to', which is refused on 'line' with words that
  * include 'reason'. */
 struct mistake {
@@ -467,11 +554,18 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),     cmocka_unit_test(test_good_epochs),
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_corpus),   cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_no_file),  cmocka_unit_test(test_allow_plain),
+        cmocka_unit_test(test_good),
+        cmocka_unit_test(test_good_epochs),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_corpus),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_allow_plain),
         cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_reservable),
+        cmocka_unit_test(test_reservations),
+        cmocka_unit_test(test_reservations_defaults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
