@@ -2,14 +2,16 @@
 #
 # evlbd and the unit tests of its parts.
 
-core_SRCS := controller/core/addr.c controller/core/calendar.c \
+core_SRCS := controller/core/addr.c controller/core/apportion.c \
+	controller/core/calendar.c controller/core/calendar-plan.c \
 	controller/core/epoch.c controller/core/frame.c \
 	controller/core/instance.c controller/core/issue.c \
 	controller/core/lead.c \
 	controller/core/lead-run.c \
 	controller/core/mem.c controller/core/neighbour.c \
 	controller/core/overlay.c controller/core/predictor.c \
-	controller/core/prefix.c
+	controller/core/prefix.c controller/core/shuffle.c \
+	controller/core/slots.c
 # Tokens need libcrypto, so who uses them says so.
 token_SRCS := controller/core/token.c
 token_PKGS := libcrypto
@@ -136,7 +138,21 @@ test-prefix_SRCS := tests/unit/test-prefix.c controller/core/prefix.c
 
 UNIT_TESTS += test-calendar
 test-calendar_SRCS := tests/unit/test-calendar.c \
-	controller/core/calendar.c controller/core/mem.c
+	controller/core/apportion.c controller/core/calendar.c \
+	controller/core/mem.c
+
+UNIT_TESTS += test-calendar-plan
+test-calendar-plan_SRCS := tests/unit/test-calendar-plan.c \
+	controller/core/apportion.c controller/core/calendar.c \
+	controller/core/calendar-plan.c controller/core/mem.c \
+	controller/core/shuffle.c controller/core/slots.c
+
+UNIT_TESTS += test-slots
+test-slots_SRCS := tests/unit/test-slots.c controller/core/slots.c \
+	controller/core/mem.c
+
+UNIT_TESTS += test-shuffle
+test-shuffle_SRCS := tests/unit/test-shuffle.c controller/core/shuffle.c
 
 UNIT_TESTS += test-token
 test-token_SRCS := tests/unit/test-token.c $(token_SRCS) \
