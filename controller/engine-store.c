@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What operators changed, in the store. */
+/* What was changed at run time, in the store. */
 
 #include "controller/engine-private.h"
 
@@ -8,8 +8,10 @@
 
 #include <openvswitch/vlog.h>
 
+#include "controller/api/now.h"
 #include "controller/config.h"
 #include "controller/core/mem.h"
+#include "controller/store/book-record.h"
 #include "controller/store/overlay-record.h"
 #include "controller/store/store.h"
 
@@ -36,7 +38,23 @@ get_file__(const struct evlb_config *config)
     return directory ? mem_printf("%s/" DEFAULT_NAME, directory) : NULL;
 }
 
-/* Opens the store and makes 'engine->overlay' what is in it. */
+/* Makes 'engine->overlay' and 'engine->book' what is in the store. */
+static char *
+load__(struct engine *engine)
+{
+    struct book *book;
+    char *error = store_load(engine->store, OVERLAY_RECORD_PREFIX, record_cb__,
+                             engine->overlay);
+
+    error = error ? error : book_record_load(engine->store, now_ms(), &book);
+    if (!error) {
+        book_destroy(engine->book);
+        engine->book = book;
+    }
+    return error;
+}
+
+/* Opens the store and takes over what is in it. */
 char *
 engine_store_open__(struct engine *engine)
 {
@@ -47,11 +65,11 @@ engine_store_open__(struct engine *engine)
         return NULL;
     }
     error = store_open(engine->base, file, &engine->store);
+    error = error ? error : load__(engine);
     if (!error) {
-        error = store_load(engine->store, record_cb__, engine->overlay);
-    }
-    if (!error) {
-        VLOG_INFO("%s: state of %zu instances", file, engine->overlay->n);
+        VLOG_INFO("%s: state of %zu instances, %zu reservations, %zu sessions",
+                  file, engine->overlay->n, engine->book->reservations.n,
+                  engine->book->sessions.n);
     }
     free(file);
     return error;
@@ -97,6 +115,9 @@ engine_store_draft__(struct engine *engine, const struct engine_draft *draft,
     struct store_txn *txn = store_txn_create();
 
     put_changed__(txn, draft->overlay, draft->overlay);
+    if (draft->book) {
+        book_record_put_changes(txn, engine->book, draft->book);
+    }
     store_commit(engine->store, txn, done, aux);
 }
 
@@ -117,6 +138,9 @@ engine_store_undo__(struct engine *engine, const struct engine_draft *draft)
     struct store_txn *txn = store_txn_create();
 
     put_changed__(txn, draft->overlay, engine->overlay);
+    if (draft->book) {
+        book_record_put_changes(txn, draft->book, engine->book);
+    }
     store_commit(engine->store, txn, undone_cb__, NULL);
 }
 

@@ -50,14 +50,17 @@ config_SRCS := controller/config.c controller/config-admin.c \
 	controller/log.c
 
 trace_SRCS := controller/trace.c controller/trace-packet.c
+store_SRCS := controller/store/store.c controller/store/store-db.c
+store_PKGS := libevent_core sqlite3
+record_SRCS := controller/store/book-record.c \
+	controller/store/overlay-record.c controller/store/record-text.c
 engine_SRCS := controller/counters.c controller/engine.c \
 	controller/engine-lead.c \
 	controller/engine-neighbour.c controller/engine-change.c \
 	controller/engine-control.c controller/engine-held.c controller/engine-operation.c \
 	controller/engine-plan.c controller/epoch-log.c \
 	controller/engine-cleanup.c controller/engine-store.c \
-	controller/engine-timing.c controller/store/overlay-record.c \
-	controller/store/store.c controller/store/store-db.c \
+	controller/engine-timing.c $(record_SRCS) $(store_SRCS) \
 	controller/sync.c endpoints/wire.c
 engine_PKGS := sqlite3
 
@@ -177,9 +180,23 @@ test-predictor_SRCS := tests/unit/test-predictor.c \
 	controller/core/predictor.c controller/core/mem.c
 
 UNIT_TESTS += test-store
-test-store_SRCS := tests/unit/test-store.c controller/store/store.c \
-	controller/store/store-db.c controller/core/mem.c
-test-store_PKGS := libevent_core sqlite3
+test-store_SRCS := tests/unit/test-store.c $(store_SRCS) \
+	controller/core/mem.c
+test-store_PKGS := $(store_PKGS)
+
+UNIT_TESTS += test-book-record
+test-book-record_SRCS := tests/unit/test-book-record.c \
+	tests/unit/random-book.c controller/store/book-record.c \
+	controller/store/record-text.c $(store_SRCS) $(core_SRCS) \
+	$(book_SRCS)
+test-book-record_PKGS := $(store_PKGS) $(token_PKGS)
+
+FUZZERS += fuzz-book-record
+fuzz-book-record_SRCS := tests/fuzz/fuzz-book-record.c \
+	controller/store/book-record.c controller/store/record-text.c \
+	$(store_SRCS) $(core_SRCS) $(book_SRCS)
+fuzz-book-record_SEEDS := tests/fuzz/seeds/book-record
+fuzz-book-record_PKGS := $(store_PKGS) $(token_PKGS)
 
 UNIT_TESTS += test-overlay
 test-overlay_SRCS := tests/unit/test-overlay.c $(core_SRCS) $(rules_SRCS) \

@@ -12,8 +12,6 @@
 #include "controller/core/calendar.h"
 #include "controller/core/mem.h"
 
-#define KEY_PREFIX "instance/"
-
 /* Words of enum port_type. */
 static const char *const port_words[] = {
     [PORT_NONE] = "none", [PORT_ANY] = "any",       [PORT_IN] = "in_port",
@@ -26,7 +24,7 @@ static const char *const port_words[] = {
 char *
 overlay_record_key(uint16_t instance)
 {
-    return mem_printf(KEY_PREFIX "%" PRIu16, instance);
+    return mem_printf(OVERLAY_RECORD_PREFIX "%" PRIu16, instance);
 }
 
 /* Writing. */
@@ -344,12 +342,12 @@ parse_lines__(struct parser *p, const char *key, char *text)
 static bool
 parse_key__(const char *key, uint16_t *instance)
 {
-    const char *digits = key + strlen(KEY_PREFIX);
+    const char *digits = key + strlen(OVERLAY_RECORD_PREFIX);
     unsigned long value;
     char *end;
 
-    if (strncmp(key, KEY_PREFIX, strlen(KEY_PREFIX)) || *digits < '0'
-        || *digits > '9') {
+    if (strncmp(key, OVERLAY_RECORD_PREFIX, strlen(OVERLAY_RECORD_PREFIX))
+        || *digits < '0' || *digits > '9') {
         return false;
     }
     value = strtoul(digits, &end, 10);

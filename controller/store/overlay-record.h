@@ -15,13 +15,15 @@
  *     share 7 100 0.500000 2.000000
  *     slots 7 7 7 ...
  *
- * A generation, with the id of the last epoch, and sources are those of instances that are reserved.
- * A member is its id, ip, mac, base, bits, keep and egress (type, number and
+ * A generation, with the id of the last epoch, and sources are those of
+ * instances that are reserved.  A member is its id, ip, mac, base, bits, keep and egress (type, number and
  * name); an epoch its id, first tick, xor and bits, followed by its shares
  * (member, weight, factors) and, at last, the members of its slots: they are
  * not computed again, for another version of evlbd could do it otherwise. */
 
 #include "controller/core/overlay.h"
+
+#define OVERLAY_RECORD_PREFIX "instance/"
 
 char *overlay_record_key(uint16_t instance);
 char *overlay_record_format(const struct overlay_instance *);

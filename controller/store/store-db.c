@@ -205,22 +205,54 @@ store_db_close(struct store_db *db)
     }
 }
 
-/* Calls 'cb' with each record, by ascending key. */
+/* Returns the text in a column of the row that 'stmt' is at, or NULL if that is
+ * something else. */
+static const char *
+get_text__(sqlite3_stmt *stmt, int column)
+{
+    const char *text;
+
+    if (sqlite3_column_type(stmt, column) != SQLITE_TEXT) {
+        return NULL;
+    }
+    text = (const char *) sqlite3_column_text(stmt, column);
+    return text && strlen(text) == (size_t) sqlite3_column_bytes(stmt, column)
+               ? text
+               : NULL;
+}
+
+static char *
+load_row__(sqlite3_stmt *stmt, store_record_cb *cb, void *aux)
+{
+    const char *key = get_text__(stmt, 0);
+    const char *value = get_text__(stmt, 1);
+
+    if (key && value) {
+        return cb(aux, key, value);
+    }
+    return mem_printf("record %s: is no text", key ? key : "without a key");
+}
+
+/* Calls 'cb' with each record whose key begins with 'prefix', shorter keys
+ * first, so that numbers behind it ascend. */
 char *
-store_db_load(struct store_db *db, store_record_cb *cb, void *aux)
+store_db_load(struct store_db *db, const char *prefix, store_record_cb *cb,
+              void *aux)
 {
     sqlite3_stmt *stmt;
     char *error = NULL;
     int rc = SQLITE_DONE;
 
     if (sqlite3_prepare_v2(db->sqlite,
-                           "SELECT key, value FROM record ORDER BY key", -1,
-                           &stmt, NULL)) {
+                           "SELECT key, value FROM record "
+                           "WHERE substr(key, 1, length(?1)) = ?1 "
+                           "ORDER BY length(key), key",
+                           -1, &stmt, NULL)) {
         return error__(db);
     }
+    sqlite3_bind_text(stmt, 1, prefix, -1, SQLITE_STATIC);
     while (!error && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        error = cb(aux, (const char *) sqlite3_column_text(stmt, 0),
-                   (const char *) sqlite3_column_text(stmt, 1));
+        error = load_row__(stmt, cb, aux);
         if (error) {
             char *reason = error;
 

@@ -13,7 +13,8 @@ struct store_db;
 char *store_db_open(const char *file, struct store_db **);
 void store_db_close(struct store_db *);
 
-char *store_db_load(struct store_db *, store_record_cb *, void *aux);
+char *store_db_load(struct store_db *, const char *prefix, store_record_cb *,
+                    void *aux);
 char *store_db_begin(struct store_db *);
 char *store_db_put(struct store_db *, const char *key, const char *value);
 char *store_db_commit(struct store_db *);

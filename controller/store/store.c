@@ -75,16 +75,19 @@ store_txn_create(void)
     return mem_zalloc(sizeof(struct store_txn));
 }
 
-static void
-txn_destroy__(struct store_txn *txn)
+/* Destroys 'txn', which may be NULL and was not committed. */
+void
+store_txn_destroy(struct store_txn *txn)
 {
-    for (size_t i = 0; i < txn->n; i++) {
+    for (size_t i = 0; txn && i < txn->n; i++) {
         free(txn->changes[i].key);
         free(txn->changes[i].value);
     }
-    free(txn->changes);
-    free(txn->error);
-    free(txn);
+    if (txn) {
+        free(txn->changes);
+        free(txn->error);
+        free(txn);
+    }
 }
 
 static void
@@ -110,6 +113,22 @@ void
 store_txn_delete(struct store_txn *txn, const char *key)
 {
     txn_add__(txn, key, NULL);
+}
+
+/* Returns how many changes 'txn' consists of. */
+size_t
+store_txn_count(const struct store_txn *txn)
+{
+    return txn->n;
+}
+
+/* Returns the key of the change at 'index', and stores in '*value' what is put
+ * there, or NULL if it is removed. */
+const char *
+store_txn_get(const struct store_txn *txn, size_t index, const char **value)
+{
+    *value = txn->changes[index].value;
+    return txn->changes[index].key;
 }
 
 /* The writer. */
@@ -197,7 +216,7 @@ report__(struct store *store)
     for (struct store_txn *txn = list.head; txn; txn = next) {
         next = txn->next;
         txn->done(txn->aux, txn->error);
-        txn_destroy__(txn);
+        store_txn_destroy(txn);
     }
 }
 
@@ -282,15 +301,17 @@ store_close(struct store *store)
     }
 }
 
-/* Calls 'cb' with each record.  Nothing may have been committed yet.  Returns
- * NULL or an error, which the caller must free. */
+/* Calls 'cb' with each record whose key begins with 'prefix', by ascending
+ * number behind that (shorter keys come first).  Nothing may have been
+ * committed yet.  Returns NULL or an error, which the caller must free. */
 char *
-store_load(struct store *store, store_record_cb *cb, void *aux)
+store_load(struct store *store, const char *prefix, store_record_cb *cb,
+           void *aux)
 {
     char *error;
 
     pthread_mutex_lock(&store->mutex);
-    error = store_db_load(store->db, cb, aux);
+    error = store_db_load(store->db, prefix, cb, aux);
     pthread_mutex_unlock(&store->mutex);
     return error;
 }

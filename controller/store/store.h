@@ -31,11 +31,16 @@ typedef char *store_record_cb(void *aux, const char *key, const char *value);
 char *store_open(struct event_base *, const char *file, struct store **);
 void store_close(struct store *);
 
-char *store_load(struct store *, store_record_cb *, void *aux);
+char *
+store_load(struct store *, const char *prefix, store_record_cb *, void *aux);
 
 struct store_txn *store_txn_create(void);
+void store_txn_destroy(struct store_txn *);
 void store_txn_put(struct store_txn *, const char *key, const char *value);
 void store_txn_delete(struct store_txn *, const char *key);
+size_t store_txn_count(const struct store_txn *);
+const char *
+store_txn_get(const struct store_txn *, size_t index, const char **value);
 void
 store_commit(struct store *, struct store_txn *, store_done_cb *, void *aux);
 

@@ -103,7 +103,7 @@ check_reopened(struct fixture *f, const char *expected)
     f->store = NULL;
     open_store(f);
     f->loaded[0] = '\0';
-    unit_assert_error(store_load(f->store, record_cb, f), NULL);
+    unit_assert_error(store_load(f->store, "", record_cb, f), NULL);
     assert_string_equal(f->loaded, expected);
 }
 
@@ -151,7 +151,7 @@ test_refused_record(void **state)
     open_store(&f);
     put(&f, "a", "1");
     check_reopened(&f, "a=1;");
-    unit_assert_error(store_load(f.store, refuse_cb, NULL),
+    unit_assert_error(store_load(f.store, "", refuse_cb, NULL),
                       "evlb.db: a is bad");
     teardown(&f);
 }
@@ -348,7 +348,7 @@ test_killed(void **state)
 
         open_store(&f);
         f.loaded[0] = '\0';
-        unit_assert_error(store_load(f.store, record_cb, &f), NULL);
+        unit_assert_error(store_load(f.store, "", record_cb, &f), NULL);
         assert_memory_equal(f.loaded, "first=", 6);
         a = strtoul(f.loaded + 6, NULL, 10);
         second = strstr(f.loaded, ";second=");
