@@ -9,11 +9,9 @@
 #include <stdlib.h>
 
 #include "controller/api/now.h"
+#include "controller/core/boundary.h"
 #include "controller/core/mem.h"
 #include "controller/sync.h"
-
-/* A boundary may be put off by this part of the look-ahead, to be coarse. */
-#define COARSE_PART 4
 
 /* Returns how far ahead a boundary must lie, in ms: as far as the slowest
  * bridge needs.  Stores in '*measured' whether all of them were measured. */
@@ -31,12 +29,6 @@ get_lead__(const struct engine *engine, bool *measured)
         *measured = *measured && lead_is_measured(lead);
     }
     return engine->n_bridges ? longest : engine->state->min_lead;
-}
-
-static const char *
-lead_source__(bool measured)
-{
-    return measured ? "measured" : "the setting min_lead";
 }
 
 /* Stores in '*timing' what is known about 'instance', which is in the state. */
@@ -57,26 +49,17 @@ engine_get_timing(const struct engine *engine, const struct instance *instance,
     }
 }
 
-static char *
-explain_unknown__(const struct instance *instance,
-                  const struct prediction *prediction)
+/* Returns what a boundary of 'instance' has to do with. */
+static struct boundary_settings
+get_settings__(const struct engine *engine, const struct instance *instance)
 {
-    if (prediction->n_quarantined) {
-        return mem_printf("instance %s: %zu of %zu senders are somewhere else "
-                          "than the others, so that nobody knows how far the "
-                          "ticks are",
-                          instance->name, prediction->n_quarantined,
-                          prediction->n_senders);
-    }
-    if (prediction->age >= 0) {
-        return mem_printf("instance %s: no sender has told its tick and rate "
-                          "of late (the last Sync came %" PRId64 " ms ago), "
-                          "so that nobody knows how far the ticks are",
-                          instance->name, prediction->age);
-    }
-    return mem_printf("instance %s: no Sync came at %s, so that nobody knows "
-                      "how far the ticks are",
-                      instance->name, instance->sync.address);
+    struct boundary_settings settings = { .instance = instance->name,
+                                          .sync = instance->sync.address,
+                                          .look_ahead =
+                                              instance->sync.look_ahead };
+
+    settings.lead = get_lead__(engine, &settings.lead_measured);
+    return settings;
 }
 
 /* Checks that an epoch from 'first' on may be connected to 'instance', as it is
@@ -90,10 +73,9 @@ engine_check_boundary__(const struct engine *engine,
 {
     const struct predictor *predictor =
         syncs_get(engine->syncs, instance->id, NULL);
-    int64_t now = now_ms();
-    struct prediction here, ahead;
-    bool measured;
-    uint32_t lead = get_lead__(engine, &measured);
+    struct boundary_settings settings = get_settings__(engine, instance);
+    char *error;
+    bool known;
 
     *note = NULL;
     if (!instance->epochs.n) {
@@ -105,27 +87,13 @@ engine_check_boundary__(const struct engine *engine,
                            "checked.");
         return NULL;
     }
-    predictor_predict(predictor, now, 0, &here);
-    predictor_predict(predictor, now, lead, &ahead);
-    if (!ahead.known) {
-        char *error = explain_unknown__(instance, &ahead);
-
-        if (force) {
-            *note = mem_printf("The boundary was not checked: %s.", error);
-            free(error);
-            return NULL;
-        }
-        return error;
+    error = boundary_check(&settings, predictor, first, now_ms(), &known);
+    if (!known && force) {
+        *note = mem_printf("The boundary was not checked: %s.", error);
+        free(error);
+        return NULL;
     }
-    if (first <= ahead.tick) {
-        return mem_printf("instance %s: tick %" PRIu64 " is too near: the "
-                          "senders are at %" PRIu64 " now and make %.0f a "
-                          "second; a change takes %" PRIu32 " ms (%s), so it "
-                          "must be beyond %" PRIu64,
-                          instance->name, first, here.tick, here.rate, lead,
-                          lead_source__(measured), ahead.tick);
-    }
-    return NULL;
+    return error;
 }
 
 /* Checks the boundaries of the epochs that 'new' adds to what is in service, as
@@ -184,10 +152,7 @@ engine_choose_boundary__(const struct engine *engine,
     const struct predictor *predictor =
         syncs_get(engine->syncs, instance->id, NULL);
     const struct epoch *newest = epochs_newest(&instance->epochs);
-    uint32_t look_ahead = instance->sync.look_ahead;
-    struct prediction ahead;
-    bool measured;
-    uint32_t lead = get_lead__(engine, &measured);
+    struct boundary_settings settings = get_settings__(engine, instance);
 
     if (!newest) {
         *first = 0;
@@ -199,21 +164,7 @@ engine_choose_boundary__(const struct engine *engine,
                           "is to begin",
                           instance->name);
     }
-    predictor_predict(predictor, now_ms(),
-                      lead > look_ahead ? lead : look_ahead, &ahead);
-    if (!ahead.known) {
-        return explain_unknown__(instance, &ahead);
-    }
-    *first = predictor_round_up(ahead.tick + 1,
-                                ahead.rate * look_ahead / 1000 / COARSE_PART);
-    if (*first <= newest->first) {
-        return mem_printf("instance %s: an epoch from tick %" PRIu64 " on, "
-                          "which is as far as one may look ahead, would not "
-                          "be beyond epoch %" PRIu16 " from tick %" PRIu64
-                          ": try again later",
-                          instance->name, *first, newest->id, newest->first);
-    }
-    return NULL;
+    return boundary_choose(&settings, predictor, newest, now_ms(), first);
 }
 
 void

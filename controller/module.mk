@@ -3,7 +3,7 @@
 # evlbd and the unit tests of its parts.
 
 core_SRCS := controller/core/addr.c controller/core/apportion.c \
-	controller/core/calendar.c controller/core/calendar-plan.c \
+	controller/core/boundary.c controller/core/calendar.c controller/core/calendar-plan.c \
 	controller/core/epoch.c controller/core/frame.c \
 	controller/core/instance.c controller/core/issue.c \
 	controller/core/lead.c \
@@ -178,6 +178,11 @@ test-lead_SRCS := tests/unit/test-lead.c controller/core/lead.c
 UNIT_TESTS += test-predictor
 test-predictor_SRCS := tests/unit/test-predictor.c \
 	controller/core/predictor.c controller/core/mem.c
+
+UNIT_TESTS += test-boundary
+test-boundary_SRCS := tests/unit/test-boundary.c \
+	controller/core/boundary.c controller/core/predictor.c \
+	controller/core/mem.c
 
 UNIT_TESTS += test-store
 test-store_SRCS := tests/unit/test-store.c $(store_SRCS) \

@@ -203,7 +203,7 @@ quotas_apportion(struct quota *quotas, size_t n, uint32_t n_slots)
     for (size_t i = 0; i < n; i++) {
         struct quota *q = &quotas[i];
 
-        if (!q->fixed) {
+        if (!q->fixed && sum) {
             q->n_slots = (uint32_t) (q->weight * left / sum);
             q->remainder = q->weight * left % sum;
         }

@@ -8,9 +8,6 @@
 
 #define MS_PER_S 1000.0
 
-/* A median is followed no further than this many times the look-ahead. */
-#define MAX_LOOK_AHEADS 10
-
 struct sample {
     uint64_t tick;
     uint32_t rate; /* 0 if it is not known. */
@@ -31,6 +28,7 @@ struct predictor {
 
 /* The line that a sender moves on. */
 struct line {
+    uint32_t sender;
     uint64_t tick; /* At the time asked for. */
     double rate;   /* Ticks a second. */
 };
@@ -57,6 +55,13 @@ void
 predictor_set(struct predictor *p, const struct predictor_settings *settings)
 {
     p->settings = *settings;
+}
+
+/* Forgets all senders: their ticks begin anew. */
+void
+predictor_reset(struct predictor *p)
+{
+    p->n = 0;
 }
 
 /* Returns 'tick' plus 'delta', which may be negative, saturated. */
@@ -198,6 +203,7 @@ get_line__(const struct sender *s, int64_t now, int64_t at, struct line *line)
 {
     size_t n = count_fresh__(s, now);
 
+    line->sender = s->id;
     for (size_t i = 0; i < n; i++) {
         const struct sample *sample = get_sample__(s, i);
 
@@ -247,6 +253,27 @@ agrees__(const struct predictor *p, const struct line *line,
     return (double) distance <= line->rate * p->settings.skew / MS_PER_S;
 }
 
+/* Returns the tick beyond which nothing is foreseen: where 'median', which is
+ * 'ahead' ms from now, gets in so many look-aheads. */
+static uint64_t
+get_limit__(const struct predictor *p, const struct line *median,
+            uint32_t ahead)
+{
+    double ms = PREDICTOR_LOOK_AHEADS * (double) p->settings.look_ahead
+                - (double) ahead;
+
+    return tick_add__(median->tick, ms > 0 ? median->rate * ms / MS_PER_S : 0);
+}
+
+static void
+quarantine__(struct prediction *prediction, const struct line *line)
+{
+    if (prediction->n_quarantined < PREDICTOR_NAMED) {
+        prediction->quarantined[prediction->n_quarantined] = line->sender;
+    }
+    prediction->n_quarantined++;
+}
+
 /* Makes the prediction of the 'n' 'lines', which are sorted, for 'ahead' ms from
  * now. */
 static void
@@ -254,21 +281,21 @@ combine__(const struct predictor *p, const struct line *lines, size_t n,
           uint32_t ahead, struct prediction *prediction)
 {
     const struct line *median = &lines[n / 2];
-    double most =
-        median->rate
-        * (MAX_LOOK_AHEADS * (double) p->settings.look_ahead - (double) ahead)
-        / MS_PER_S;
-    uint64_t limit = tick_add__(median->tick, most > 0 ? most : 0);
 
+    prediction->median_rate = median->rate;
+    prediction->limit = get_limit__(p, median, ahead);
     for (size_t i = 0; i < n; i++) {
-        if (!agrees__(p, &lines[i], median)) {
-            prediction->n_quarantined++;
+        const struct line *line = &lines[i];
+
+        if (!agrees__(p, line, median)) {
+            quarantine__(prediction, line);
             continue;
         }
-        if (lines[i].rate > prediction->rate) {
-            prediction->rate = lines[i].rate;
+        if (line->rate > prediction->rate) {
+            prediction->rate = line->rate;
         }
-        prediction->tick = lines[i].tick < limit ? lines[i].tick : limit;
+        prediction->tick =
+            line->tick < prediction->limit ? line->tick : prediction->limit;
     }
     prediction->known = prediction->n_quarantined * 2 < n;
 }

@@ -17,7 +17,9 @@
  * or is fitted to its newest samples by least squares.  A sender that lies
  * further than 'skew' from the median one is left out; if no majority remains,
  * nothing is foreseen.  The prediction is the furthest of the others, for a
- * boundary must lie ahead of all.
+ * boundary must lie ahead of all; but no further than the median one gets in
+ * PREDICTOR_LOOK_AHEADS times the look-ahead, so that nobody who claims to be
+ * fast carries all others away.
  *
  * Samples come from the network, so their values may be anything.  Arithmetic
  * saturates at PREDICTOR_TICK_MAX.
@@ -33,6 +35,7 @@
 #define PREDICTOR_WINDOW 10     /* Samples of a sender that are kept. */
 #define PREDICTOR_FRESH_MS 5000 /* Age at which a sample is forgotten. */
 #define PREDICTOR_TICK_MAX (UINT64_MAX - 1)
+#define PREDICTOR_LOOK_AHEADS 10
 
 struct predictor_settings {
     uint32_t look_ahead; /* How far one looks ahead, usually. */
@@ -53,13 +56,19 @@ enum predictor_verdict {
 #undef PREDICTOR_VERDICT
 };
 
+/* Senders that are named. */
+#define PREDICTOR_NAMED 4
+
 struct prediction {
     bool known;           /* Are 'tick' and 'rate' known? */
     uint64_t tick;        /* Of the furthest sender, at the time asked for. */
     double rate;          /* Ticks a second, of the fastest sender. */
+    double median_rate;   /* Of the median sender. */
+    uint64_t limit;       /* Nothing is foreseen beyond, see above. */
     size_t n_senders;     /* That told something of late. */
     size_t n_quarantined; /* Of these, how many do not agree. */
-    int64_t age;          /* Of the newest sample; -1 if there is none. */
+    uint32_t quarantined[PREDICTOR_NAMED]; /* The first of these. */
+    int64_t age; /* Of the newest sample; -1 if there is none. */
 };
 
 struct predictor;
@@ -68,6 +77,7 @@ struct predictor *predictor_create(const struct predictor_settings *);
 void predictor_destroy(struct predictor *);
 
 void predictor_set(struct predictor *, const struct predictor_settings *);
+void predictor_reset(struct predictor *);
 enum predictor_verdict
 predictor_add(struct predictor *, uint32_t sender, uint64_t tick,
               uint32_t rate, int64_t now);

@@ -150,6 +150,7 @@ test_quarantine(void **state)
     assert_true(prediction.known);
     assert_int_equal(prediction.n_senders, 3);
     assert_int_equal(prediction.n_quarantined, 1);
+    assert_int_equal(prediction.quarantined[0], 3);
     assert_int_equal(prediction.tick, 100500);
 
     /* Of two that disagree nobody knows which one is right. */
@@ -160,6 +161,70 @@ test_quarantine(void **state)
     prediction = predict(p, 10000, 0);
     assert_false(prediction.known);
     assert_int_equal(prediction.n_quarantined, 1);
+    predictor_destroy(p);
+}
+
+/* Only some are named, but all are counted. */
+static void
+test_many_quarantined(void **state)
+{
+    struct predictor *p = setup();
+    struct prediction prediction;
+
+    (void) state;
+    for (uint32_t i = 0; i < 20; i++) {
+        add(p, i, 1000000 + i, 1000, 10000);
+    }
+    for (uint32_t i = 100; i < 110; i++) {
+        add(p, i, i, 1000, 10000);
+    }
+    prediction = predict(p, 10000, 0);
+    assert_true(prediction.known);
+    assert_int_equal(prediction.tick, 1000019);
+    assert_int_equal(prediction.n_quarantined, 10);
+    for (uint32_t i = 0; i < PREDICTOR_NAMED; i++) {
+        assert_int_equal(prediction.quarantined[i], 100 + i);
+    }
+    predictor_destroy(p);
+}
+
+/* Ticks that begin anew are believed at once after a reset. */
+static void
+test_reset(void **state)
+{
+    struct predictor *p = setup();
+
+    (void) state;
+    add(p, 7, 5000000, 100, 10000);
+    add(p, 8, 5000000, 100, 10000);
+    predictor_reset(p);
+    assert_false(predict(p, 10001, 0).known);
+    assert_int_equal(predict(p, 10001, 0).n_senders, 0);
+    assert_int_equal(predict(p, 10001, 0).age, -1);
+    add(p, 7, 10, 100, 10002);
+    check(p, 11002, 0, 110);
+    predictor_destroy(p);
+}
+
+/* How far the median one gets bounds what is foreseen, however far that is. */
+static void
+test_limit(void **state)
+{
+    struct predictor *p = setup();
+    struct prediction prediction;
+
+    (void) state;
+    add(p, 1, 100000, 1000, 10000);
+    prediction = predict(p, 10000, 800);
+    assert_true(prediction.limit == 108000);
+    assert_true(prediction.median_rate > 999 && prediction.median_rate < 1001);
+    prediction = predict(p, 10000, 8000);
+    assert_true(prediction.limit == 108000);
+
+    /* One that asks for more gets more. */
+    prediction = predict(p, 10000, 9000);
+    assert_true(prediction.limit == 109000);
+    assert_true(prediction.tick == 109000);
     predictor_destroy(p);
 }
 
@@ -296,13 +361,23 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nobody),      cmocka_unit_test(test_told_rate),
-        cmocka_unit_test(test_fitted_rate), cmocka_unit_test(test_same_time),
-        cmocka_unit_test(test_standstill),  cmocka_unit_test(test_furthest),
-        cmocka_unit_test(test_quarantine),  cmocka_unit_test(test_huge_rate),
-        cmocka_unit_test(test_age),         cmocka_unit_test(test_backwards),
-        cmocka_unit_test(test_too_many),    cmocka_unit_test(test_saturation),
-        cmocka_unit_test(test_random),      cmocka_unit_test(test_round_up),
+        cmocka_unit_test(test_nobody),
+        cmocka_unit_test(test_told_rate),
+        cmocka_unit_test(test_fitted_rate),
+        cmocka_unit_test(test_same_time),
+        cmocka_unit_test(test_standstill),
+        cmocka_unit_test(test_furthest),
+        cmocka_unit_test(test_quarantine),
+        cmocka_unit_test(test_huge_rate),
+        cmocka_unit_test(test_age),
+        cmocka_unit_test(test_backwards),
+        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_saturation),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_many_quarantined),
+        cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_round_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,8 +24,8 @@ test_next(void **state)
 static void
 fill(uint16_t *elements, size_t n)
 {
-    for (uint16_t i = 0; i < n; i++) {
-        elements[i] = i;
+    for (size_t i = 0; i < n; i++) {
+        elements[i] = (uint16_t) i;
     }
 }
 
