@@ -178,6 +178,7 @@ void engine_store_draft__(struct engine *, const struct engine_draft *,
 void engine_store_undo__(struct engine *, const struct engine_draft *);
 void engine_store_changed__(struct engine *, const struct overlay *changed,
                             const struct overlay *, store_done_cb *);
+void engine_store_forget_reservations__(struct engine *);
 void engine_store_forget__(struct engine *, const struct overlay *old,
                            const struct overlay *new);
 

@@ -4,6 +4,7 @@
 
 #include "controller/engine-private.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include <openvswitch/vlog.h>
@@ -167,6 +168,37 @@ forgotten_cb__(void *aux, const char *error)
                  "stored: %s",
                  error);
     }
+}
+
+/* Takes reservations out of the book whose instances are not the control API's
+ * in the configuration. */
+void
+engine_store_forget_reservations__(struct engine *engine)
+{
+    struct book *book = book_clone(engine->book);
+    struct store_txn *txn;
+
+    for (size_t i = 0; i < engine->book->reservations.n; i++) {
+        const struct reservation *r = book_get_reservation(engine->book, i);
+        const struct instance *instance =
+            state_find_instance(&engine->config->state, r->instance);
+
+        if (!instance || !instance->reservable) {
+            VLOG_WARN("%s lacks instance %" PRIu16 " as one that is "
+                      "reservable; its reservation %" PRIu64
+                      " (\"%s\") is forgotten",
+                      engine->config->file, r->instance, r->entry.id, r->name);
+            book_remove_reservation(book, r->entry.id);
+        }
+    }
+    if (engine->store
+        && book->reservations.n != engine->book->reservations.n) {
+        txn = store_txn_create();
+        book_record_put_changes(txn, engine->book, book);
+        store_commit(engine->store, txn, forgotten_cb__, NULL);
+    }
+    book_destroy(engine->book);
+    engine->book = book;
 }
 
 /* Removes from the store what 'old' says about instances that 'new' does not

@@ -436,6 +436,7 @@ restore__(struct engine *engine)
         engine_store_forget__(engine, stored, engine->overlay);
     }
     overlay_destroy(stored);
+    engine_store_forget_reservations__(engine);
     reason =
         overlay_apply(engine->overlay, &config->state, &engine->state, &line);
     if (!reason) {

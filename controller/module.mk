@@ -278,6 +278,13 @@ test-server_SRCS := tests/unit/test-server.c tests/unit/fake-switch.c \
 test-server_PKGS := libevent_core $(tls_PKGS)
 test-server_OVS := yes
 
+UNIT_TESTS += test-engine
+test-engine_SRCS := tests/unit/test-engine.c controller/lead-probe.c \
+	$(engine_SRCS) $(book_SRCS) $(config_SRCS) $(core_SRCS) $(rules_SRCS) \
+	$(flows_SRCS) $(ovs_SRCS)
+test-engine_PKGS := $(engine_PKGS) libevent_core libconfig $(tls_PKGS)
+test-engine_OVS := yes
+
 FUZZERS += fuzz-session
 fuzz-session_SRCS := tests/fuzz/fuzz-session.c $(core_SRCS) $(rules_SRCS) \
 	$(flows_SRCS) $(filter-out %/server.c %/connection.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))
