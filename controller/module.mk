@@ -15,7 +15,8 @@ core_SRCS := controller/core/addr.c controller/core/apportion.c \
 # Tokens need libcrypto, so who uses them says so.
 token_SRCS := controller/core/token.c
 token_PKGS := libcrypto
-book_SRCS := controller/core/book.c controller/core/control.c $(token_SRCS)
+book_SRCS := controller/core/book.c controller/core/control.c controller/core/control-share.c \
+	controller/core/control-warn.c $(token_SRCS)
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 	controller/rules/rule-diff.c controller/rules/rule-epochs.c \
 	controller/rules/rule-set.c
@@ -202,6 +203,11 @@ fuzz-book-record_SRCS := tests/fuzz/fuzz-book-record.c \
 	$(store_SRCS) $(core_SRCS) $(book_SRCS)
 fuzz-book-record_SEEDS := tests/fuzz/seeds/book-record
 fuzz-book-record_PKGS := $(store_PKGS) $(token_PKGS)
+
+UNIT_TESTS += test-control
+test-control_SRCS := tests/unit/test-control.c tests/unit/control-world.c \
+	$(book_SRCS) $(core_SRCS)
+test-control_PKGS := $(token_PKGS)
 
 UNIT_TESTS += test-overlay
 test-overlay_SRCS := tests/unit/test-overlay.c $(core_SRCS) $(rules_SRCS) \

@@ -1,145 +1,269 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "controller/core/control.h"
+#include "controller/core/control-private.h"
 
-#include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/core/calendar.h"
 #include "controller/core/epoch.h"
 #include "controller/core/mem.h"
 
-#define SHARE_MEAN 1000.0 /* Of workers that are ready. */
-#define SHARE_SCALE 4096  /* From a share to a calendar's weight. */
+/* Workers. */
 
-static int64_t
-silence__(const struct session *s, int64_t now)
+/* Returns how long nothing was heard of 's'. */
+int64_t
+control_get_silence__(const struct session *s, int64_t now)
 {
     const struct report *r = s->report;
 
     return now - (r->received >= 0 ? r->received : r->since);
 }
 
-/* Returns true if 'session' is to get events at 'now'. */
+/* Returns how things are with 's' at 'now'.  Who has slots was ready before,
+ * perhaps before a restart, and is so until it says otherwise. */
+static enum standing
+get_standing__(const struct control_settings *settings,
+               const struct session *s, int64_t now)
+{
+    const struct report *r = s->report;
+    int64_t silence = control_get_silence__(s, now);
+    bool ready =
+        r->received >= 0 ? r->ready : settings->ready_on_register || r->served;
+
+    if (silence > settings->gone) {
+        return STANDING_GONE;
+    }
+    if (!ready) {
+        return STANDING_UNREADY;
+    }
+    if (!r->admitted && !r->served) {
+        return STANDING_UNRESOLVED;
+    }
+    return silence > settings->silent ? STANDING_SILENT : STANDING_READY;
+}
+
+/* Returns true if 'session' is to get events at 'now', as far as that is up to
+ * itself. */
 bool
 control_is_ready(const struct control_settings *settings,
                  const struct session *session, int64_t now)
 {
-    const struct report *r = session->report;
-
-    return r->admitted && silence__(session, now) <= settings->silent
-           && (r->received >= 0 ? r->ready : settings->ready_on_register);
+    return get_standing__(settings, session, now) == STANDING_READY;
 }
 
-/* Takes in what 's' reported since the last period. */
-static void
-update_share__(const struct control_inputs *in, const struct session *s)
+enum standing
+control_get_standing__(const struct step *step, const struct session *s)
 {
-    struct report *r = s->report;
-
-    if (!r->weighted) {
-        r->share = SHARE_MEAN * s->weight;
-        r->weighted = true;
-    }
-    if (r->news && in->reservation->strategy == STRATEGY_DYNAMIC) {
-        r->share += r->control;
-    }
-    r->news = false;
-    r->share = isfinite(r->share) && r->share > 0 ? r->share : 0;
+    return get_standing__(step->in->settings, s, step->in->now);
 }
 
-/* Stores in 'shares' what those are to get that are ready; returns how many. */
+/* The pool: who has slots now. */
+
+static int
+compare_members__(const void *a_, const void *b_)
+{
+    uint16_t a = *(const uint16_t *) a_;
+    uint16_t b = *(const uint16_t *) b_;
+
+    return (a > b) - (a < b);
+}
+
+/* Stores in 'slots' the members of 'calendar''s slots, sorted.  Returns how many
+ * slots there are. */
 static size_t
-get_shares__(const struct control_inputs *in, struct calendar_share *shares)
+sort_slots__(const struct calendar *calendar,
+             uint16_t slots[CALENDAR_SLOTS_MAX])
 {
-    double sum = 0;
-    size_t n = 0;
+    size_t n = calendar_n_slots(calendar);
 
-    for (size_t i = 0; i < in->n_sessions; i++) {
-        update_share__(in, in->sessions[i]);
-        if (control_is_ready(in->settings, in->sessions[i], in->now)) {
-            sum += in->sessions[i]->report->share;
-            n++;
-        }
-    }
-    n = sum > 0 ? n : 0;
-    for (size_t i = 0, j = 0; n && i < in->n_sessions; i++) {
-        const struct session *s = in->sessions[i];
-
-        if (control_is_ready(in->settings, s, in->now)) {
-            s->report->share *= SHARE_MEAN * (double) n / sum;
-            shares[j++] = (struct calendar_share){
-                s->member, (uint32_t) (s->report->share * SHARE_SCALE),
-                s->min_factor, s->max_factor
-            };
-        }
-    }
+    memcpy(slots, calendar->members, n * sizeof *slots);
+    qsort(slots, n, sizeof *slots, compare_members__);
     return n;
 }
 
-static bool
-same_counts__(const struct calendar *a, const struct calendar *b)
+static void
+find_pool__(struct step *step)
 {
-    for (size_t i = 0; i < a->n_shares; i++) {
-        uint16_t member = a->shares[i].member;
-
-        if (calendar_count(a, member) != calendar_count(b, member)) {
-            return false;
-        }
+    if (step->newest) {
+        step->n_slots = sort_slots__(step->newest->calendar, step->slots);
     }
-    return a->n_shares == b->n_shares;
+    for (size_t i = 0; i < step->n_slots; i++) {
+        bool same = i > 0 && step->slots[i] == step->slots[i - 1];
+
+        step->n_pool += !same && step->slots[i] != CALENDAR_NO_MEMBER;
+    }
 }
 
-/* Decides with which epoch 'calendar' begins. */
-static void
-choose__(const struct control_inputs *in, const struct calendar *calendar,
-         struct control_outcome *out)
+static bool
+is_in_pool__(const struct step *step, uint16_t member)
 {
-    const struct epoch *newest = epochs_newest(in->epochs);
+    return bsearch(&member, step->slots, step->n_slots, sizeof member,
+                   compare_members__)
+           != NULL;
+}
 
-    if (newest && same_counts__(newest->calendar, calendar)) {
+/* Looks at each worker. */
+static void
+look__(struct step *step)
+{
+    for (size_t i = 0; i < step->in->n_sessions; i++) {
+        const struct session *s = step->in->sessions[i];
+        enum standing standing;
+
+        s->report->served = is_in_pool__(step, s->member);
+        standing = control_get_standing__(step, s);
+        step->n_lost += s->report->served && standing == STANDING_SILENT;
+        step->n_stays += s->report->served && standing == STANDING_READY;
+        if (standing == STANDING_GONE) {
+            step->out->gone[step->out->n_gone++] = s->entry.id;
+        }
+    }
+}
+
+/* Returns true if so many fell silent that this is believed of nobody. */
+bool
+control_is_majority_silent__(const struct step *step)
+{
+    return step->n_lost * 2 > step->n_pool;
+}
+
+/* Chooses who is to get slots. */
+static void
+choose__(struct step *step)
+{
+    for (size_t i = 0; i < step->in->n_sessions; i++) {
+        const struct session *s = step->in->sessions[i];
+        enum standing standing = control_get_standing__(step, s);
+
+        if (standing == STANDING_READY
+            || (standing == STANDING_SILENT && s->report->served
+                && control_is_majority_silent__(step))) {
+            step->chosen[step->n_chosen++] = s;
+        }
+    }
+}
+
+/* Calendars. */
+
+/* Makes the calendar of those who are chosen. */
+static char *
+make_calendar__(const struct step *step, const struct calendar **calendar)
+{
+    struct calendar_share *shares = mem_alloc(step->n_chosen * sizeof *shares);
+    char *error;
+
+    for (size_t i = 0; i < step->n_chosen; i++) {
+        const struct session *s = step->chosen[i];
+
+        shares[i] =
+            (struct calendar_share){ s->member, control_get_weight__(s),
+                                     s->min_factor, s->max_factor };
+    }
+    error =
+        calendar_create(shares, step->n_chosen, CALENDAR_BITS_MAX, calendar);
+    free(shares);
+    return error;
+}
+
+/* Returns true if 'calendar' gives everybody what it has.  Where slots are
+ * shuffled, their number counts. */
+static bool
+is_same__(const struct step *step, const struct calendar *calendar)
+{
+    uint16_t slots[CALENDAR_SLOTS_MAX];
+    size_t n;
+
+    if (!step->newest) {
+        return false;
+    }
+    if (step->in->reservation->strategy != STRATEGY_DYNAMIC) {
+        return calendar_equal(step->newest->calendar, calendar);
+    }
+    n = sort_slots__(calendar, slots);
+    return n == step->n_slots
+           && !memcmp(slots, step->slots, n * sizeof *slots);
+}
+
+static void
+warn_no_boundary__(struct step *step, const char *reason)
+{
+    issues_add(&step->out->issues, "no_boundary", ISSUE_ERROR, 0,
+               "a change of who receives events waits: %s", reason);
+}
+
+/* Has 'calendar' begin where it can. */
+static void
+begin__(struct step *step, const struct calendar *calendar)
+{
+    const struct control_inputs *in = step->in;
+    struct control_outcome *out = step->out;
+
+    if (!step->newest || in->untouched) {
+        out->replace = step->newest != NULL;
+        out->calendar = calendar_ref(calendar);
+    } else if (in->no_boundary) {
+        warn_no_boundary__(step, in->no_boundary);
+    } else if (in->boundary <= step->newest->first) {
+        char *reason =
+            mem_printf("tick %" PRIu64 " is not beyond the beginning of the "
+                       "newest epoch, which is tick %" PRIu64
+                       "; if the senders began anew, reset Sync and epochs",
+                       in->boundary, step->newest->first);
+
+        warn_no_boundary__(step, reason);
+        free(reason);
+    } else {
+        out->boundary = in->boundary;
+        out->calendar = calendar_ref(calendar);
+    }
+}
+
+/* Makes the calendar that follows, if it is another one. */
+static void
+advance__(struct step *step)
+{
+    const struct calendar *calendar;
+    char *error;
+
+    control_update_shares__(step);
+    error = make_calendar__(step, &calendar);
+    if (error) {
+        issues_add(&step->out->issues, "no_calendar", ISSUE_ERROR, 0,
+                   "the slots cannot be distributed: %s", error);
+        free(error);
         return;
     }
-    if (newest && !in->untouched && in->no_boundary) {
-        issues_add(&out->issues, "no_boundary", ISSUE_ERROR, 0, "%s",
-                   in->no_boundary);
-        return;
+    if (!is_same__(step, calendar)) {
+        begin__(step, calendar);
     }
-    out->replace = newest && in->untouched;
-    out->boundary = newest && !in->untouched ? in->boundary : 0;
-    out->calendar = calendar_ref(calendar);
+    calendar_unref(calendar);
 }
 
 /* Makes in '*out' what becomes of an instance in this period. */
 void
 control_step(const struct control_inputs *in, struct control_outcome *out)
 {
-    struct calendar_share *shares =
-        mem_zalloc(in->n_sessions * sizeof *shares);
-    const struct calendar *calendar;
-    size_t n = get_shares__(in, shares);
+    struct step step = { .in = in,
+                         .out = out,
+                         .newest = epochs_newest(in->epochs) };
 
     *out = (struct control_outcome){ .n_gone = 0 };
-    out->gone = mem_alloc(in->n_sessions * sizeof *out->gone);
     issues_init(&out->issues);
-    for (size_t i = 0; i < in->n_sessions; i++) {
-        if (silence__(in->sessions[i], in->now) > in->settings->gone) {
-            out->gone[out->n_gone++] = in->sessions[i]->entry.id;
-        }
-    }
-    if (n) {
-        char *error = calendar_create(shares, n, CALENDAR_BITS_MAX, &calendar);
+    out->gone = mem_alloc(in->n_sessions * sizeof *out->gone);
+    step.chosen = mem_alloc(in->n_sessions * sizeof(const struct session *));
 
-        if (error) {
-            issues_add(&out->issues, "no_calendar", ISSUE_ERROR, 0, "%s",
-                       error);
-            free(error);
-        } else {
-            choose__(in, calendar, out);
-            calendar_unref(calendar);
-        }
+    find_pool__(&step);
+    look__(&step);
+    choose__(&step);
+    control_warn__(&step);
+    if (step.n_chosen
+        && (!control_is_majority_silent__(&step)
+            || step.n_lost + step.n_stays < step.n_pool)) {
+        advance__(&step);
     }
-    free(shares);
+    free(step.chosen);
 }
 
 /* Frees what 'out' holds, but not 'out' itself. */
