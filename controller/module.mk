@@ -80,6 +80,7 @@ admin_SRCS := controller/api/admin.c controller/api/admin-change.c \
 	controller/api/admin-neighbours.c \
 	controller/api/admin-show.c controller/api/admin-targets.c \
 	controller/api/admin-trace.c \
+	controller/api/api-call.c controller/api/api-grpc.c \
 	lib/arena.c $(grpc_server_SRCS)
 
 PROGRAMS += evlbd

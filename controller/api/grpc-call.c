@@ -150,6 +150,12 @@ grpc_call_run__(struct grpc_call *call)
     protobuf_c_message_free_unpacked(request, NULL);
 }
 
+const ProtobufCMethodDescriptor *
+grpc_call_get_method(const struct grpc_call *call)
+{
+    return &call->service->descriptor->methods[call->method];
+}
+
 /* Returns the value of 'call''s first header 'name', which is in lower case,
  * or NULL if there is none. */
 const char *

@@ -54,6 +54,8 @@ void grpc_call_on_cancel(struct grpc_call *, grpc_cancel_cb *, void *aux);
 bool grpc_call_is_cancelled(const struct grpc_call *);
 size_t grpc_call_get_unsent(const struct grpc_call *);
 const char *grpc_call_get_header(const struct grpc_call *, const char *name);
+const ProtobufCMethodDescriptor *
+grpc_call_get_method(const struct grpc_call *);
 const char *grpc_call_get_peer(const struct grpc_call *);
 
 #endif /* grpc-call.h */
