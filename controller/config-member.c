@@ -30,6 +30,19 @@ parse_egress__(struct reader *r, const config_setting_t *group,
     }
 }
 
+/* Is a member with the given 'id' among those of 'instance', which are not
+ * sorted yet? */
+static bool
+is_listed__(const struct instance *instance, uint16_t id)
+{
+    for (size_t i = 0; i < instance->n_members; i++) {
+        if (instance->members[i].id == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Checks what 'group' says about 'member' as a whole. */
 static void
 check_member__(struct reader *r, const config_setting_t *group,
@@ -44,7 +57,7 @@ check_member__(struct reader *r, const config_setting_t *group,
     if (error) {
         reader_fail(r, group, "%s", error);
         free(error);
-    } else if (instance_find_member(instance, member->id)) {
+    } else if (is_listed__(instance, member->id)) {
         reader_fail(r, group, "member %" PRIu16 " is there twice", member->id);
     }
     check_reachable(r, group, instance, member);

@@ -45,17 +45,6 @@ share__(const struct calendar *calendar, uint16_t member)
             / (double) calendar_n_slots(calendar));
 }
 
-static const struct calendar_share *
-find_share__(const struct calendar *calendar, uint16_t member)
-{
-    for (size_t i = 0; i < calendar->n_shares; i++) {
-        if (calendar->shares[i].member == member) {
-            return &calendar->shares[i];
-        }
-    }
-    return NULL;
-}
-
 static char *
 addr__(struct arena *arena, const struct in6_addr *addr)
 {
@@ -228,7 +217,7 @@ make_epoch_member__(struct arena *arena, const struct calendar *calendar,
     Evlb__Admin__V1__EpochMember *m =
         ADMIN_NEW(arena, Evlb__Admin__V1__EpochMember,
                   EVLB__ADMIN__V1__EPOCH_MEMBER__INIT);
-    const struct calendar_share *share = find_share__(calendar, id);
+    const struct calendar_share *share = calendar_find_share(calendar, id);
 
     m->member = id;
     m->slots = (uint32_t) calendar_count(calendar, id);

@@ -159,6 +159,18 @@ calendar_n_slots(const struct calendar *calendar)
     return (size_t) 1 << calendar->bits;
 }
 
+/* Returns what 'calendar' was to give to 'member', or NULL. */
+const struct calendar_share *
+calendar_find_share(const struct calendar *calendar, uint16_t member)
+{
+    const struct calendar_share key = { .member = member };
+
+    return calendar->n_shares
+               ? bsearch(&key, calendar->shares, calendar->n_shares,
+                         sizeof key, share_compare__)
+               : NULL;
+}
+
 /* Returns the number of slots that 'member' holds in 'calendar'. */
 size_t
 calendar_count(const struct calendar *calendar, uint16_t member)

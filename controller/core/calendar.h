@@ -66,6 +66,8 @@ const struct calendar *calendar_ref(const struct calendar *);
 void calendar_unref(const struct calendar *);
 
 size_t calendar_n_slots(const struct calendar *);
+const struct calendar_share *
+calendar_find_share(const struct calendar *, uint16_t member);
 size_t calendar_count(const struct calendar *, uint16_t member);
 bool calendar_equal(const struct calendar *, const struct calendar *);
 

@@ -176,13 +176,9 @@ epochs_use_member(const struct epochs *epochs, uint16_t member,
                   const struct epoch **epoch)
 {
     for (size_t i = epochs->n; i-- > 0;) {
-        const struct calendar *calendar = epochs->epochs[i]->calendar;
-
-        for (size_t j = 0; j < calendar->n_shares; j++) {
-            if (calendar->shares[j].member == member) {
-                *epoch = epochs->epochs[i];
-                return true;
-            }
+        if (calendar_find_share(epochs->epochs[i]->calendar, member)) {
+            *epoch = epochs->epochs[i];
+            return true;
         }
     }
     return false;

@@ -274,12 +274,21 @@ interface_next_hop(const struct interface *iface, const struct in6_addr *ip,
 const struct member *
 instance_find_member(const struct instance *instance, uint16_t id)
 {
-    for (size_t i = 0; i < instance->n_members; i++) {
-        if (instance->members[i].id == id) {
-            return &instance->members[i];
+    size_t lo = 0;
+    size_t hi = instance->n_members;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+
+        if (instance->members[mid].id < id) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
         }
     }
-    return NULL;
+    return lo < instance->n_members && instance->members[lo].id == id
+               ? &instance->members[lo]
+               : NULL;
 }
 
 /* Returns true if 'addr' is an address of 'instance' itself. */
@@ -388,8 +397,8 @@ check_members__(const struct instance *old, const struct instance *new,
         const struct member *b = &new->members[i];
         const struct member *a = instance_find_member(old, b->id);
 
-        if (a && calendar_count(epoch->calendar, b->id)
-            && !member_same_receiver__(a, b)) {
+        if (a && !member_same_receiver__(a, b)
+            && calendar_count(epoch->calendar, b->id)) {
             *line = b->line;
             return mem_printf("instance %s: member %" PRIu16
                               " receives events "

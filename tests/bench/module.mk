@@ -24,3 +24,9 @@ CHECK_SUITES += bench-parts
 bench-parts_CMD := $(PYTEST) tests/bench
 bench-parts_FORMAT := pytest
 bench-parts_DEPS := build/bench/check-stream
+
+# What is computed in a control period, at full size.
+UNIT_TESTS += core-scale
+core-scale_SRCS := tests/bench/core-scale.c $(core_SRCS) $(rules_SRCS) \
+	$(token_SRCS)
+core-scale_PKGS := $(token_PKGS)

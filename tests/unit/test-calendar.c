@@ -378,6 +378,9 @@ test_restore(void **state)
     assert_int_equal(b->n_shares, 2);
     assert_int_equal(b->shares[0].member, 1);
     assert_true(b->shares[1].min_factor == 0.5);
+    assert_ptr_equal(calendar_find_share(b, 1), &b->shares[0]);
+    assert_ptr_equal(calendar_find_share(b, 2), &b->shares[1]);
+    assert_null(calendar_find_share(b, 3));
     calendar_unref(a);
     calendar_unref(b);
 }

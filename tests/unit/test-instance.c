@@ -225,10 +225,36 @@ test_ports(void **state)
     }
 }
 
+/* Ids need not be without gaps. */
+static void
+test_find_member(void **state)
+{
+    struct member members[] = {
+        { .id = 0 }, { .id = 3 }, { .id = 4 }, { .id = 900 }, { .id = 65534 }
+    };
+    struct instance instance = { .members = members };
+
+    (void) state;
+    assert_null(instance_find_member(&instance, 0));
+    for (instance.n_members = 1; instance.n_members <= 5;
+         instance.n_members++) {
+        for (size_t i = 0; i < 5; i++) {
+            const struct member *found =
+                instance_find_member(&instance, members[i].id);
+
+            assert_ptr_equal(found,
+                             i < instance.n_members ? &members[i] : NULL);
+        }
+        assert_null(instance_find_member(&instance, 2));
+        assert_null(instance_find_member(&instance, 65535));
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_find_member),
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_epoch_added),
         cmocka_unit_test(test_boundary_not_beyond),
