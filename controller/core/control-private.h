@@ -54,5 +54,7 @@ uint32_t control_get_weight__(const struct session *);
 
 /* control-warn.c */
 void control_warn__(struct step *);
+void control_warn_calendar__(struct step *, const char *error, bool bounded);
+void control_warn_no_boundary__(struct step *, const char *reason);
 
 #endif /* control-private.h */

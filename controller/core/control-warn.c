@@ -95,3 +95,28 @@ control_warn__(struct step *step)
         warn_worker__(step, step->in->sessions[i]);
     }
 }
+
+/* Says that there is no calendar because of 'error', if that is not NULL, or
+ * else that slots are beyond what workers asked for if they are not
+ * 'bounded'. */
+void
+control_warn_calendar__(struct step *step, const char *error, bool bounded)
+{
+    if (error) {
+        issues_add(&step->out->issues, "no_calendar", ISSUE_ERROR, 0,
+                   "slots cannot be distributed, and stay as they are: %s",
+                   error);
+    } else if (!bounded) {
+        issues_add(&step->out->issues, "factors", ISSUE_WARNING, 0,
+                   "the minimum and maximum factors of the workers that are "
+                   "ready cannot be kept");
+    }
+}
+
+/* Says that there is another calendar, but for 'reason' no boundary. */
+void
+control_warn_no_boundary__(struct step *step, const char *reason)
+{
+    issues_add(&step->out->issues, "no_boundary", ISSUE_ERROR, 0,
+               "a change of who receives events waits: %s", reason);
+}

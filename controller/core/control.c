@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/core/calendar-plan.h"
 #include "controller/core/calendar.h"
 #include "controller/core/epoch.h"
 #include "controller/core/mem.h"
@@ -147,24 +148,38 @@ choose__(struct step *step)
 
 /* Calendars. */
 
-/* Makes the calendar of those who are chosen. */
-static char *
-make_calendar__(const struct step *step, const struct calendar **calendar)
+/* Returns the calendar of those who are chosen, or NULL. */
+static const struct calendar *
+make_calendar__(struct step *step)
 {
-    struct calendar_share *shares = mem_alloc(step->n_chosen * sizeof *shares);
+    const struct control_inputs *in = step->in;
+    const struct calendar_options options = { in->reservation->strategy,
+                                              in->seed };
+    struct calendar_member *members =
+        mem_alloc(step->n_chosen * sizeof *members);
+    const struct calendar *calendar;
+    bool bounded = true;
     char *error;
 
     for (size_t i = 0; i < step->n_chosen; i++) {
         const struct session *s = step->chosen[i];
 
-        shares[i] =
-            (struct calendar_share){ s->member, control_get_weight__(s),
-                                     s->min_factor, s->max_factor };
+        members[i] = (struct calendar_member){
+            .member = s->member,
+            .session = s->entry.id,
+            .weight = control_get_weight__(s),
+            .min_factor = s->min_factor,
+            .max_factor = s->max_factor,
+            .demands = s->demands,
+            .n_demands = s->n_demands,
+        };
     }
-    error =
-        calendar_create(shares, step->n_chosen, CALENDAR_BITS_MAX, calendar);
-    free(shares);
-    return error;
+    error = calendar_plan(members, step->n_chosen, &options, CALENDAR_BITS_MAX,
+                          &calendar, &bounded);
+    control_warn_calendar__(step, error, bounded);
+    free(error);
+    free(members);
+    return calendar;
 }
 
 /* Returns true if 'calendar' gives everybody what it has.  Where slots are
@@ -186,13 +201,6 @@ is_same__(const struct step *step, const struct calendar *calendar)
            && !memcmp(slots, step->slots, n * sizeof *slots);
 }
 
-static void
-warn_no_boundary__(struct step *step, const char *reason)
-{
-    issues_add(&step->out->issues, "no_boundary", ISSUE_ERROR, 0,
-               "a change of who receives events waits: %s", reason);
-}
-
 /* Has 'calendar' begin where it can. */
 static void
 begin__(struct step *step, const struct calendar *calendar)
@@ -204,7 +212,7 @@ begin__(struct step *step, const struct calendar *calendar)
         out->replace = step->newest != NULL;
         out->calendar = calendar_ref(calendar);
     } else if (in->no_boundary) {
-        warn_no_boundary__(step, in->no_boundary);
+        control_warn_no_boundary__(step, in->no_boundary);
     } else if (in->boundary <= step->newest->first) {
         char *reason =
             mem_printf("tick %" PRIu64 " is not beyond the beginning of the "
@@ -212,7 +220,7 @@ begin__(struct step *step, const struct calendar *calendar)
                        "; if the senders began anew, reset Sync and epochs",
                        in->boundary, step->newest->first);
 
-        warn_no_boundary__(step, reason);
+        control_warn_no_boundary__(step, reason);
         free(reason);
     } else {
         out->boundary = in->boundary;
@@ -220,22 +228,15 @@ begin__(struct step *step, const struct calendar *calendar)
     }
 }
 
-/* Makes the calendar that follows, if it is another one. */
+/* Makes the calendar that follows, and has it begin if it is another one. */
 static void
 advance__(struct step *step)
 {
     const struct calendar *calendar;
-    char *error;
 
     control_update_shares__(step);
-    error = make_calendar__(step, &calendar);
-    if (error) {
-        issues_add(&step->out->issues, "no_calendar", ISSUE_ERROR, 0,
-                   "the slots cannot be distributed: %s", error);
-        free(error);
-        return;
-    }
-    if (!is_same__(step, calendar)) {
+    calendar = make_calendar__(step);
+    if (calendar && !is_same__(step, calendar)) {
         begin__(step, calendar);
     }
     calendar_unref(calendar);

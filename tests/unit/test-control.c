@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "controller/core/calendar.h"
+#include "controller/core/mem.h"
 #include "tests/unit/control-world.h"
 #include "tests/unit/unit.h"
 
@@ -707,6 +708,95 @@ test_factors(void **state)
     world_destroy(&w);
 }
 
+/* Factors that cannot be kept are told, and all slots are given away. */
+static void
+test_factors_impossible(void **state)
+{
+    struct world w;
+
+    (void) state;
+    setup(&w, 2);
+    w.sessions[0]->max_factor = .5;
+    w.sessions[1]->max_factor = .5;
+    tick_reports(&w, 0);
+    assert_connected(&w, 0);
+    assert_true(world_has_issue(&w, "factors", 0));
+    assert_int_equal(world_count(&w, w.sessions[0]), 256);
+    assert_int_equal(world_count(&w, w.sessions[1]), 256);
+    tick_reports(&w, 0);
+    assert_null(w.outcome.calendar);
+    world_destroy(&w);
+}
+
+/* Demands. */
+
+static void
+demand(struct session *s, int32_t index, uint32_t length)
+{
+    free(s->demands);
+    s->demands = mem_alloc(sizeof *s->demands);
+    s->demands[0] = (struct slot_range){ index, length };
+    s->n_demands = 1;
+}
+
+/* Returns the member that has 'slot' in the newest epoch. */
+static uint16_t
+get_member(const struct world *w, size_t slot)
+{
+    return epochs_newest(&w->epochs)->calendar->members[slot];
+}
+
+static void
+test_demands(void **state)
+{
+    struct world w;
+
+    (void) state;
+    setup(&w, 3);
+    w.reservation.strategy = STRATEGY_STATIC;
+    demand(w.sessions[1], 100, 12);
+    tick_reports(&w, 0);
+    assert_int_equal(world_count(&w, w.sessions[0]), 250);
+    assert_int_equal(world_count(&w, w.sessions[1]), 12);
+    assert_int_equal(get_member(&w, 100), w.sessions[1]->member);
+    assert_int_equal(get_member(&w, 111), w.sessions[1]->member);
+    tick_reports(&w, 0);
+    assert_kept(&w, NULL);
+
+    /* As many slots, but others. */
+    demand(w.sessions[1], 101, 12);
+    tick_reports(&w, 0);
+    assert_connected(&w, w.boundary);
+    assert_int_equal(get_member(&w, 112), w.sessions[1]->member);
+
+    /* What cannot be changes nothing. */
+    demand(w.sessions[2], 112, 1);
+    tick_reports(&w, 0);
+    assert_kept(&w, "no_calendar");
+    world_destroy(&w);
+}
+
+static void
+test_explicit(void **state)
+{
+    struct world w;
+
+    (void) state;
+    setup(&w, 2);
+    w.reservation.strategy = STRATEGY_EXPLICIT;
+    tick_reports(&w, 0);
+    assert_kept(&w, "no_calendar");
+    demand(w.sessions[1], 500, 12);
+    tick_reports(&w, 0);
+    assert_connected(&w, 0);
+    assert_int_equal(world_count(&w, w.sessions[0]), 0);
+    assert_int_equal(world_count(&w, w.sessions[1]), 12);
+    assert_int_equal(get_member(&w, 0), CALENDAR_NO_MEMBER);
+    tick_reports(&w, 0);
+    assert_kept(&w, NULL);
+    world_destroy(&w);
+}
+
 static void
 test_sender_family(void **state)
 {
@@ -767,6 +857,9 @@ main(void)
         cmocka_unit_test(test_static),
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_factors_impossible),
+        cmocka_unit_test(test_demands),
+        cmocka_unit_test(test_explicit),
         cmocka_unit_test(test_sender_family),
     };
 
