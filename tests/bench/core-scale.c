@@ -48,7 +48,7 @@ enum part {
 };
 
 static const char *const part_names[] = {
-#define PART(PART, NAME) [PART_##PART] = NAME,
+#define PART(PART, NAME) NAME,
     PARTS
 #undef PART
 };
