@@ -323,17 +323,23 @@ book_remove_reservation(struct book *book, uint64_t id)
     const struct reservation *reservation =
         (const struct reservation *) list_remove__(&book->reservations, id);
     const struct session **sessions;
+    uint64_t *ids;
     size_t n;
 
     if (!reservation) {
         return;
     }
     sessions = book_find_sessions(book, id, &n);
+    ids = mem_alloc(n * sizeof *ids);
     for (size_t i = 0; i < n; i++) {
-        book_remove_session(book, sessions[i]->entry.id);
+        ids[i] = sessions[i]->entry.id;
+        session_unref(
+            (const struct session *) list_remove__(&book->sessions, ids[i]));
     }
-    free(sessions);
+    token_tree_end(book->tokens, TOKEN_SESSION, ids, n);
     token_tree_end(book->tokens, TOKEN_RESERVATION, &id, 1);
+    free(ids);
+    free(sessions);
     reservation_unref(reservation);
 }
 

@@ -9,6 +9,7 @@
  *
  *     make build/plain/core-scale && build/plain/core-scale */
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -368,12 +369,106 @@ test_tokens(void **state)
     token_tree_destroy(tree);
 }
 
+/* Stores in 'book' a token for 'resource' 'id', and returns its id. */
+static uint32_t
+add_token(struct book *book, uint32_t parent, enum token_resource resource,
+          uint64_t id)
+{
+    struct token_permission p = { resource, id, TOKEN_UPDATE };
+    struct token token = { .parent = parent,
+                           .name = (char *) "",
+                           .permissions = &p,
+                           .n_permissions = 1 };
+    char text[TOKEN_DIGITS + 1];
+    uint32_t added;
+
+    snprintf(text, sizeof text, "%016" PRIx64 "%016x", id, resource);
+    assert_true(token_digest(text, token.digest));
+    unit_assert_error(token_tree_add(book->tokens, &token, &added), NULL);
+    return added;
+}
+
+static void
+add_session(struct book *book, const struct reservation *r, unsigned int i)
+{
+    const struct member m = make_member(r->instance, i);
+    struct session s = { .entry = { .id = book->sessions.last + 1 },
+                         .reservation = r->entry.id,
+                         .member = m.id,
+                         .name = (char *) "worker",
+                         .ip = m.ip,
+                         .base = m.base };
+    struct session *copy;
+
+    s.report = report_create(0);
+    s.token = add_token(book, r->token, TOKEN_SESSION, s.entry.id);
+    copy = session_clone(&s);
+    copy->report->n_refs--;
+    book_put_session(book, copy);
+}
+
+/* Returns a book in which all instances are reserved and have all workers. */
+static struct book *
+make_book(void)
+{
+    struct book *book = book_create();
+
+    for (uint16_t i = 0; i < N_INSTANCES; i++) {
+        struct reservation r = { .entry = { .id = i + 1u },
+                                 .instance = i,
+                                 .name = (char *) "reservation" };
+        struct reservation *copy;
+
+        r.token = add_token(book, TOKEN_ROOT, TOKEN_RESERVATION, i + 1u);
+        copy = reservation_clone(&r);
+        book_put_reservation(book, copy);
+        for (unsigned int j = 0; j < N_MEMBERS; j++) {
+            add_session(book, copy, j);
+        }
+    }
+    return book;
+}
+
+/* A worker that registers has the book cloned; a reservation goes with all that
+ * it has. */
+static void
+test_book(void **state)
+{
+    struct book *book = make_book();
+    const struct member last = make_member(7, N_MEMBERS - 1);
+    double begin = clock_ms();
+    double cloned, found;
+
+    (void) state;
+    for (int i = 0; i < N_ROUNDS; i++) {
+        struct book *copy = book_clone(book);
+
+        book_destroy(book);
+        book = copy;
+    }
+    cloned = clock_ms();
+    for (int i = 0; i < N_ROUNDS; i++) {
+        assert_non_null(book_find_worker(book, 8, &last.ip, last.base));
+    }
+    found = clock_ms();
+    book_remove_reservation(book, 3);
+    fprintf(stderr,
+            "book: %.3f ms to clone and destroy, %.3f ms to find a worker, "
+            "%.2f ms to free a reservation\n",
+            (cloned - begin) / N_ROUNDS, (found - cloned) / N_ROUNDS,
+            clock_ms() - found);
+    assert_int_equal(book->sessions.n, (N_INSTANCES - 1) * N_MEMBERS);
+    assert_int_equal(book->tokens->n, 1 + (N_INSTANCES - 1) * (1 + N_MEMBERS));
+    book_destroy(book);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_period),
         cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_book),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
