@@ -3,9 +3,11 @@
 #include "endpoints/address.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "endpoints/util.h"
 
@@ -103,6 +105,47 @@ address_format(const union address *a)
     }
     return xasprintf(a->sa.sa_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
                      (unsigned int) address_port(a));
+}
+
+/* Returns the text of 'a' without port, scope and brackets, which the caller
+ * frees. */
+char *
+address_format_host(const union address *a)
+{
+    char host[INET6_ADDRSTRLEN] = "";
+
+    if (a->sa.sa_family == AF_INET6) {
+        inet_ntop(AF_INET6, &a->in6.sin6_addr, host, sizeof host);
+    } else {
+        inet_ntop(AF_INET, &a->in.sin_addr, host, sizeof host);
+    }
+    return xasprintf("%s", host);
+}
+
+/* Finds the address that this host sends to 'to' from, by its routes, and
+ * stores it, with port 0, in '*own'.  Returns NULL or an error, which the
+ * caller frees. */
+char *
+address_find_own(const union address *to, union address *own)
+{
+    int fd = socket(to->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t len = sizeof *own;
+    char *text, *error = NULL;
+
+    memset(own, 0, sizeof *own);
+    if (fd < 0 || connect(fd, &to->sa, address_len(to))
+        || getsockname(fd, &own->sa, &len)) {
+        text = address_format(to);
+        error = xasprintf("no route to %s: %s", text, strerror(errno));
+        free(text);
+        memset(own, 0, sizeof *own);
+    } else {
+        address_set_port(own, 0);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return error;
 }
 
 bool

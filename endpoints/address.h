@@ -3,8 +3,8 @@
 #ifndef ENDPOINTS_ADDRESS_H
 #define ENDPOINTS_ADDRESS_H 1
 
-/* IPv4 and IPv6 socket addresses and their text.  Only numeric addresses:
- * nothing here asks a name server. */
+/* IPv4 and IPv6 socket addresses and their text, and this host's own.  Only
+ * numeric addresses: nothing here asks a name server. */
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -22,6 +22,8 @@ union address {
 char *address_parse(const char *, union address *);
 char *address_parse_with_port(const char *, union address *);
 char *address_format(const union address *);
+char *address_format_host(const union address *);
+char *address_find_own(const union address *to, union address *own);
 
 bool address_is_set(const union address *);
 socklen_t address_len(const union address *);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,9 @@
 #include "endpoints/recv-config.h"
 #include "endpoints/recv-log.h"
 #include "endpoints/recv-report.h"
+#include "endpoints/registration.h"
 #include "endpoints/util.h"
+#include "endpoints/work.h"
 
 /* Longest wait for packets, so that a signal just before it is seen, and so
  * that events are given up in time. */
@@ -34,12 +38,14 @@ struct run {
     struct intake *intake;     /* Makes events of them. */
     struct owned *owned;       /* Which events are ours, or NULL. */
     struct recv_log *log;      /* Writes both down. */
-    int64_t now;               /* Monotonic ns. */
-    int64_t first;             /* When the first packet came. */
-    int64_t last;              /* When the latest one did, or the start. */
-    int64_t next_refresh;      /* When to look for new epochs. */
-    int64_t next_progress;     /* When to print the next line. */
-    uint64_t shown;            /* Packets at the latest line. */
+    struct work work;          /* What became whole, to be processed. */
+    struct registration *registration; /* In the control plane, or NULL. */
+    int64_t now;                       /* Monotonic ns. */
+    int64_t first;                     /* When the first packet came. */
+    int64_t last;          /* When the latest one did, or the start. */
+    int64_t next_refresh;  /* When to look for new epochs. */
+    int64_t next_progress; /* When to print the next line. */
+    uint64_t shown;        /* Packets at the latest line. */
 };
 
 static void
@@ -58,6 +64,9 @@ event_closed(const struct reassembly_event *e, void *run_)
 {
     struct run *run = run_;
 
+    if (e->closing == REASSEMBLY_CLOSED_COMPLETE) {
+        work_put(&run->work, run->now);
+    }
     recv_log_event(run->log, e);
 }
 
@@ -97,6 +106,60 @@ run_refresh(struct run *run)
     return owned_refresh(run->owned);
 }
 
+/* Returns how full the fullest is of what events pass through here. */
+static double
+fill_of(const struct run *run)
+{
+    const struct reassembly_stats *stats =
+        intake_reassembly_stats(run->intake);
+    double open = stats->open / (double) run->config.max_open;
+    double memory = stats->memory / (double) run->config.max_memory;
+    double fill = fmax(work_fill(&run->work), receiver_fill(run->receiver));
+
+    return fmin(fmax(fill, fmax(open, memory)), 1);
+}
+
+/* Lets the registration do what is due. */
+static char *
+run_registration(struct run *run)
+{
+    const struct intake_stats *stats = intake_stats(run->intake);
+    const struct reassembly_stats *reassembly =
+        intake_reassembly_stats(run->intake);
+    uint64_t errors = stats->corrupt_events + stats->expired + stats->evicted;
+    struct registration_sample sample = {
+        .last_packet = run->last,
+        .events = stats->complete + errors + reassembly->open,
+        .reassembled = stats->complete,
+        .reassembly_errs = errors,
+        .dequeued = run->work.n_taken,
+        .enqueue_errs = run->work.n_lost,
+        .bytes = stats->bytes,
+        .packets = stats->packets,
+    };
+
+    work_run(&run->work, run->now);
+    if (!run->registration
+        || run->now < registration_wakeup(run->registration)) {
+        return NULL;
+    }
+    sample.fill = fill_of(run);
+    return registration_run(run->registration, run->now, &sample);
+}
+
+/* Returns 'timeout_ms', or how long it is until the registration has something
+ * to do. */
+static int
+bound_timeout(const struct run *run, int timeout_ms)
+{
+    int64_t left = run->registration
+                       ? registration_wakeup(run->registration) - run->now
+                       : INT64_MAX;
+
+    left = left > 0 ? left : 0;
+    return left < timeout_ms * NS_PER_MS ? left / NS_PER_MS : timeout_ms;
+}
+
 /* Returns how many packets may still be taken. */
 static size_t
 packets_left(const struct run *run)
@@ -119,8 +182,13 @@ run_once(struct run *run, int timeout_ms, size_t *n)
     if (error) {
         return error;
     }
-    error = receiver_poll(run->receiver, timeout_ms, packets_left(run),
-                          take_datagram, run, n);
+    timeout_ms = bound_timeout(run, timeout_ms);
+    if (packets_left(run)) {
+        error = receiver_poll(run->receiver, timeout_ms, packets_left(run),
+                              take_datagram, run, n);
+    } else {
+        clock_sleep_until(run->now + timeout_ms * NS_PER_MS);
+    }
     run->now = clock_mono();
     if (*n) {
         run->last = run->now;
@@ -128,7 +196,7 @@ run_once(struct run *run, int timeout_ms, size_t *n)
     }
     intake_run(run->intake, run->now);
     run_progress(run);
-    return error;
+    return error ? error : run_registration(run);
 }
 
 static bool
@@ -138,6 +206,23 @@ is_over(const struct run *run)
 
     return (stop_requested() || !packets_left(run)
             || (run->config.idle_exit && idle >= run->config.idle_exit));
+}
+
+/* Tells the control plane that the end is near, and receives what it still has
+ * sent here. */
+static char *
+run_leave(struct run *run)
+{
+    char *error = NULL;
+    size_t n;
+
+    if (run->registration) {
+        registration_stop(run->registration, run->now);
+        while (!error && !registration_is_over(run->registration)) {
+            error = run_once(run, MAX_WAIT_MS, &n);
+        }
+    }
+    return error;
 }
 
 /* Receives until the end, then what is still in the sockets.  Returns NULL or
@@ -154,6 +239,7 @@ run_packets(struct run *run)
     while (!error && !is_over(run)) {
         error = run_once(run, MAX_WAIT_MS, &n);
     }
+    error = error ? error : run_leave(run);
 
     drain_end = run->now + MAX_DRAIN;
     n = 1;
@@ -206,9 +292,15 @@ prepare(struct run *run)
         return xasprintf("not enough memory for --max-events %" PRIu64,
                          config->max_open);
     }
+    work_init(&run->work, config->queue, config->process_rate);
     stop_on_signals();
+    signal(SIGPIPE, SIG_IGN);
     error = recv_log_create(config->log, config->event_log, &run->log);
     error = error ? error : receiver_create(config, &run->receiver);
+    if (!error && config->api.set) {
+        run->registration = registration_create(
+            &config->registration, &config->api, config->quiet, clock_mono());
+    }
     return error ? error : write_ready_file(config->ready_file);
 }
 
@@ -221,6 +313,8 @@ execute(struct run *run)
         .config = &run->config,
         .receiver = run->receiver,
         .intake = run->intake,
+        .work = &run->work,
+        .registration = run->registration,
         .seconds = (run->last - run->first) / (double) NS_PER_S,
         .error = error,
     };
@@ -249,6 +343,7 @@ main(int argc, char *argv[])
 
     error = prepare(&run);
     error = error ? error : execute(&run);
+    registration_destroy(run.registration);
     receiver_destroy(run.receiver);
     log_error = recv_log_destroy(run.log);
     intake_destroy(run.intake);

@@ -3,6 +3,7 @@
 /* evlb-send: sends events as a data source does. */
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 
@@ -12,6 +13,7 @@
 #include "endpoints/reorder.h"
 #include "endpoints/send-config.h"
 #include "endpoints/sender.h"
+#include "endpoints/senders.h"
 #include "endpoints/sync.h"
 #include "endpoints/util.h"
 
@@ -25,6 +27,7 @@ struct run {
     struct reorder reorder;    /* In which order. */
     struct sender *sender;     /* Sends it. */
     struct sync sync;          /* Tells the control plane. */
+    bool added;                /* Are we among its senders? */
     int64_t started;           /* First packet, monotonic ns. */
     int64_t ended;             /* Last packet. */
     int64_t next_progress;     /* When to print the next line. */
@@ -266,10 +269,25 @@ prepare(struct run *run)
                                  config->reorder);
     }
     stop_on_signals();
+    signal(SIGPIPE, SIG_IGN);
 
     /* Sleep as exactly as the kernel can. */
     prctl(PR_SET_TIMERSLACK, 1000);
-    return error ? error : sender_create(config, &run->sender);
+    error = error ? error : sender_create(config, &run->sender);
+    if (!error && config->add_sender) {
+        error = senders_add(&config->api, &config->own);
+        run->added = !error;
+    }
+    return error;
+}
+
+/* Undoes what prepare() did in the control plane.  Returns NULL or an error,
+ * which the caller frees. */
+static char *
+retreat(struct run *run)
+{
+    return (run->added ? senders_remove(&run->config.api, &run->config.own)
+                       : NULL);
 }
 
 /* Sends and reports.  Returns NULL or an error, which the caller frees. */
@@ -299,7 +317,7 @@ main(int argc, char *argv[])
     struct run run = { .sync.fd = -1 };
     int status = EXIT_SUCCESS;
     char *error = send_config_parse(&run.config, argc, argv);
-    char *log_error;
+    char *log_error, *late_error;
 
     if (error) {
         fprintf(stderr, "evlb-send: %s\n", error);
@@ -309,14 +327,19 @@ main(int argc, char *argv[])
 
     error = prepare(&run);
     error = error ? error : execute(&run);
+    late_error = retreat(&run);
     reorder_destroy(&run.reorder);
     log_error = sender_destroy(run.sender);
     sync_close(&run.sync);
-    if (error || log_error) {
-        fprintf(stderr, "evlb-send: %s\n", error ? error : log_error);
+    if (error || log_error || late_error) {
+        fprintf(stderr, "evlb-send: %s\n",
+                error       ? error
+                : log_error ? log_error
+                            : late_error);
         status = EXIT_FAILURE;
     }
     free(error);
+    free(late_error);
     free(log_error);
     return status;
 }

@@ -5,16 +5,28 @@
 endpoints_COMMON := endpoints/address.c lib/json.c endpoints/options.c \
 	endpoints/payload.c endpoints/util.c endpoints/wire.c
 
+ejfat_uri_SRCS := lib/ejfat-uri.c controller/core/addr.c controller/core/mem.c
+
+# The control API from the side of its clients.
+endpoints_API := endpoints/api-options.c controller/api/api-client.c \
+	controller/target/ovs/address.c $(ejfat_uri_SRCS) $(grpc_client_SRCS)
+
 PROGRAMS += evlb-send
 evlb-send_SRCS := endpoints/evlb-send.c endpoints/pacer.c endpoints/plan.c \
-	endpoints/reorder.c endpoints/send-config.c endpoints/sender.c endpoints/sync.c \
-	$(endpoints_COMMON)
+	endpoints/reorder.c endpoints/send-config.c endpoints/sender.c \
+	endpoints/senders.c endpoints/sync.c $(endpoints_API) $(endpoints_COMMON)
+evlb-send_PROTOS := $(lb_PROTOS)
+evlb-send_PKGS := $(grpc_PKGS)
 
 PROGRAMS += evlb-recv
 evlb-recv_SRCS := endpoints/evlb-recv.c endpoints/intake.c \
 	endpoints/owned.c endpoints/ranges.c endpoints/reassembly.c endpoints/receiver.c \
 	endpoints/recv-config.c endpoints/recv-log.c endpoints/recv-report.c \
-	$(endpoints_COMMON)
+	endpoints/control.c endpoints/registration.c endpoints/work.c \
+	endpoints/worker.c $(endpoints_API) $(endpoints_COMMON)
+evlb-recv_PROTOS := $(lb_PROTOS)
+evlb-recv_PKGS := $(grpc_PKGS)
+evlb-recv_LIBS := -lm
 
 # Unit tests that let allocations fail by their number.
 endpoints_WRAP := -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
@@ -57,9 +69,16 @@ test-reorder_LIBS := $(endpoints_WRAP)
 UNIT_TESTS += test-options
 test-options_SRCS := tests/unit/test-options.c endpoints/address.c \
 	lib/json.c endpoints/options.c endpoints/recv-config.c \
-	endpoints/send-config.c endpoints/util.c
+	endpoints/send-config.c endpoints/util.c endpoints/api-options.c \
+	$(ejfat_uri_SRCS)
+test-options_LIBS := -lm
 
-ejfat_uri_SRCS := lib/ejfat-uri.c controller/core/addr.c controller/core/mem.c
+UNIT_TESTS += test-worker
+test-worker_SRCS := tests/unit/test-worker.c endpoints/worker.c
+
+UNIT_TESTS += test-work
+test-work_SRCS := tests/unit/test-work.c endpoints/control.c endpoints/work.c
+test-work_LIBS := -lm
 
 UNIT_TESTS += test-ejfat-uri
 test-ejfat-uri_SRCS := tests/unit/test-ejfat-uri.c $(ejfat_uri_SRCS)

@@ -281,19 +281,44 @@ receiver_poll(struct receiver *r, int timeout_ms, size_t max, receiver_cb *cb,
     return error;
 }
 
+/* Fills 'info' with what the kernel says of the memory of inlet number 'i'.
+ * Returns false if it says nothing. */
+static bool
+get_meminfo(const struct receiver *r, size_t i, uint32_t info[SK_MEMINFO_VARS])
+{
+    socklen_t len = sizeof *info * SK_MEMINFO_VARS;
+
+    memset(info, 0, len);
+    return !getsockopt(r->inlets[i].fd, SOL_SOCKET, SO_MEMINFO, info, &len);
+}
+
+/* Returns how full the fullest buffer of all ports is, 0 to 1. */
+double
+receiver_fill(const struct receiver *r)
+{
+    uint32_t info[SK_MEMINFO_VARS];
+    double most = 0;
+
+    for (size_t i = 0; i < r->n_inlets; i++) {
+        if (get_meminfo(r, i, info) && info[SK_MEMINFO_RCVBUF]) {
+            double fill =
+                info[SK_MEMINFO_RMEM_ALLOC] / (double) info[SK_MEMINFO_RCVBUF];
+
+            most = fill > most ? fill : most;
+        }
+    }
+    return most < 1 ? most : 1;
+}
+
 /* Returns the datagrams for port number 'i' that the kernel dropped, because
  * the buffer was full or their checksum wrong.  It is the counter behind
  * SO_RXQ_OVFL, which would tell of a drop only with a later datagram. */
 uint64_t
 receiver_port_drops(const struct receiver *r, size_t i)
 {
-    uint32_t info[SK_MEMINFO_VARS] = { 0 };
-    socklen_t len = sizeof info;
+    uint32_t info[SK_MEMINFO_VARS];
 
-    if (getsockopt(r->inlets[i].fd, SOL_SOCKET, SO_MEMINFO, info, &len)) {
-        return 0;
-    }
-    return info[SK_MEMINFO_DROPS];
+    return get_meminfo(r, i, info) ? info[SK_MEMINFO_DROPS] : 0;
 }
 
 /* Returns the datagrams received at port number 'i'. */

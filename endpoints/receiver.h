@@ -35,5 +35,6 @@ uint64_t receiver_drops(const struct receiver *);
 uint64_t receiver_port_packets(const struct receiver *, size_t i);
 uint64_t receiver_port_drops(const struct receiver *, size_t i);
 uint64_t receiver_rcvbuf(const struct receiver *);
+double receiver_fill(const struct receiver *);
 
 #endif /* endpoints/receiver.h */

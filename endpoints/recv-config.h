@@ -4,13 +4,18 @@
 #define ENDPOINTS_RECV_CONFIG_H 1
 
 /* What evlb-recv was told to do: the table of its options, their defaults, and
- * the checks across options.  Strings are borrowed from the arguments. */
+ * the checks across options.  Strings are borrowed from the arguments.
+ *
+ * With an EJFAT_URI, what was not given comes from there, and from the routes
+ * of this host. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "endpoints/address.h"
+#include "endpoints/api-options.h"
 #include "endpoints/intake.h"
+#include "endpoints/registration.h"
 
 struct recv_config {
     union address listen; /* Address of the sockets, port 0. */
@@ -25,6 +30,13 @@ struct recv_config {
     const char *epochs;   /* evlbd's log of epochs, or NULL. */
     const char *instance; /* The node's instance in it. */
     uint64_t member;      /* The node's number in it. */
+
+    struct api_options api;                  /* Where to register, if. */
+    struct registration_config registration; /* As what. */
+    double interval;                         /* Between reports, seconds. */
+    double grace;                            /* Seconds to leave. */
+    uint64_t queue;                          /* Events for processing. */
+    double process_rate; /* Events a second, 0 for at once. */
 
     uint64_t max_open;   /* Limits: see struct reassembly_config. */
     uint64_t max_event;  /* Bytes. */

@@ -97,6 +97,11 @@ recv_report_json(const struct recv_report *report)
     json_put_number(&j, "foreign", stats->foreign);
     json_verdicts(&j, stats);
     json_events(&j, stats, reassembly);
+    json_put_number(&j, "processed", report->work->n_taken);
+    json_put_number(&j, "queue_full", report->work->n_lost);
+    if (report->registration) {
+        registration_report_json(report->registration, &j);
+    }
     json_ports(&j, report);
     json_sources(&j, report);
     json_close_object(&j);
@@ -124,6 +129,10 @@ recv_report_text(const struct recv_report *report)
            stats->packets, stats->bytes, report->seconds,
            reassembly->reordered, reassembly->port_changes,
            receiver_drops(report->receiver));
+    if (report->work->n_lost) {
+        printf("  queue_full       %" PRIu64 " events\n",
+               report->work->n_lost);
+    }
     for (int v = 0; v < INTAKE_N_VERDICTS; v++) {
         if (stats->verdicts[v]) {
             printf("  %-16s %" PRIu64 "\n", intake_verdict_to_string(v),

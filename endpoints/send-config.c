@@ -64,7 +64,7 @@ parse_event_start(const struct option_row *row, const char *value,
 
 /* clang-format off */
 static const struct option_row rows[] = {
-    { "dest", "ADDRESS", "Address of the load balancer (needed)",
+    { "dest", "ADDRESS", "Address of the load balancer (the URI's data=)",
       options_address, TO(dest), 0, 0 },
     { "port", "PORT[-PORT]", "UDP port, or range to spread over (19522)",
       options_numbers, TO(plan.ports), 1, 65535 },
@@ -121,12 +121,18 @@ static const struct option_row rows[] = {
     { "batch", "N", "Packets for one system call at most (64)",
       options_number, TO(batch), 1, 1024 },
 
-    { "sync", "ADDRESS:PORT", "Send a Sync datagram there each second",
+    { "sync", "ADDRESS:PORT",
+      "Send a Sync datagram there each second (the URI's sync=)",
       options_address_port, TO(sync), 0, 0 },
     { "sync-id", "N", "Source id in Sync (default: the first data source)",
       options_number, TO(sync_id), 0, UINT32_MAX },
     { "sync-lead", "SECONDS", "Sync alone before the first event (1)",
       options_real, TO(sync_lead), 0, 3600 },
+
+    API_OPTIONS_ROWS(send_config, api),
+    { "add-sender", NULL,
+      "Be added to the reservation's senders while this runs",
+      options_flag, TO(add_sender), 0, 0 },
 
     { "log", "FILE", "Log each packet that was sent",
       options_string, TO(log), 0, 0 },
@@ -149,7 +155,6 @@ static const struct send_config defaults = {
         .n_events = 1000,
         .data_ids = { 1, 1 },
         .event_size = { 10000, 10000 },
-        .ports = { WIRE_LB_PORT, WIRE_LB_PORT },
         .n_sockets = 1,
         .tick_step = 1,
         .lb_version = 2,
@@ -190,14 +195,80 @@ check_ticks(const struct plan_config *plan)
     return NULL;
 }
 
+/* Sets the UDP port, if none was given: the usual one, where the URI has
+ * it. */
+static void
+find_port(struct send_config *config)
+{
+    const struct ejfat_endpoint *data =
+        &config->api.uri.data[config->dest.sa.sa_family == AF_INET6];
+    struct options_range *ports = &config->plan.ports;
+
+    if (!ports->min) {
+        ports->min = WIRE_LB_PORT;
+        if (data->min_port
+            && (data->min_port > WIRE_LB_PORT
+                || data->max_port < WIRE_LB_PORT)) {
+            ports->min = data->min_port;
+        }
+        ports->max = ports->min;
+    }
+}
+
+/* Puts in what the URI says, where nothing was given. */
+static char *
+finish_addresses(struct send_config *config)
+{
+    const struct ejfat_uri *uri = &config->api.uri;
+    char *error = api_options_finish(&config->api);
+
+    if (error) {
+        return error;
+    }
+    if (!address_is_set(&config->dest)
+        && api_options_get_address(uri->data, config->source.sa.sa_family,
+                                   &config->dest)) {
+        address_set_port(&config->dest, 0);
+    }
+    if (!address_is_set(&config->dest)) {
+        return xasprintf("--dest: it is needed%s",
+                         config->api.set ? ", as the URI has no data= of that "
+                                           "family"
+                                         : "");
+    }
+    if (!address_is_set(&config->sync)
+        && !api_options_get_address(uri->sync, config->dest.sa.sa_family,
+                                    &config->sync)) {
+        api_options_get_address(uri->sync, AF_UNSPEC, &config->sync);
+    }
+    find_port(config);
+    return NULL;
+}
+
+/* Finds the address that packets will come from, if it is asked for. */
+static char *
+find_own_address(struct send_config *config)
+{
+    union address to = config->dest;
+
+    if (!config->add_sender) {
+        return NULL;
+    } else if (!config->api.set) {
+        return xasprintf("--add-sender: it needs a URI; see --uri");
+    } else if (address_is_set(&config->source)) {
+        config->own = config->source;
+        return NULL;
+    }
+    address_set_port(&to, config->plan.ports.min);
+    return address_find_own(&to, &config->own);
+}
+
 /* Returns NULL if the options fit together, else an error. */
 static char *
 check_config(const struct send_config *config)
 {
-    if (!address_is_set(&config->dest)) {
-        return xasprintf("--dest: it is needed");
-    } else if (address_is_set(&config->source)
-               && (config->source.sa.sa_family != config->dest.sa.sa_family)) {
+    if (address_is_set(&config->source)
+        && (config->source.sa.sa_family != config->dest.sa.sa_family)) {
         return xasprintf("--source: it must be of the same family, IPv4 or "
                          "IPv6, as --dest");
     } else if (config->source_port
@@ -217,7 +288,9 @@ send_config_parse(struct send_config *config, int argc, char *argv[])
 
     *config = defaults;
     error = options_parse(&options, argc, argv, config);
+    error = error ? error : finish_addresses(config);
     error = error ? error : check_config(config);
+    error = error ? error : find_own_address(config);
     if (error) {
         return error;
     }

@@ -4,13 +4,16 @@
 #define ENDPOINTS_SEND_CONFIG_H 1
 
 /* What evlb-send was told to do: the table of its options, their defaults, and
- * the checks across options.  Strings are borrowed from the arguments. */
+ * the checks across options.  Strings are borrowed from the arguments.
+ *
+ * With an EJFAT_URI, addresses that were not given are those of the URI. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "endpoints/address.h"
+#include "endpoints/api-options.h"
 #include "endpoints/plan.h"
 
 /* Bytes of IP and UDP headers in front of the load-balancer header. */
@@ -35,6 +38,10 @@ struct send_config {
     union address sync; /* Where Sync datagrams go, or unset. */
     uint64_t sync_id;   /* Source id in them. */
     double sync_lead;   /* Seconds of Sync before the first event. */
+
+    struct api_options api; /* The control plane, if any. */
+    bool add_sender;        /* Have our packets let through there? */
+    union address own;      /* Our address, if so. */
 
     uint64_t reorder; /* Packets that may overtake one. */
     double delay;     /* Seconds to be behind other sources. */

@@ -26,6 +26,16 @@ hex_value(char c)
     return p ? (int) (p - digits) : -1;
 }
 
+/* Returns the byte that the two characters at 's' write, or -1. */
+static int
+hex_byte(const char *s)
+{
+    int high = hex_value(s[0]);
+    int low = hex_value(s[1]);
+
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
 /* Copies the 'n' bytes at 's' to 'out', which has room for 'max' and a null,
  * with "%xx" decoded.  Returns false if they are too many or not all visible
  * ASCII characters. */
@@ -39,10 +49,7 @@ decode(const char *s, size_t n, char *out, size_t max)
         int c = (unsigned char) *s++;
 
         if (c == '%') {
-            if (end - s < 2 || hex_value(s[0]) < 0 || hex_value(s[1]) < 0) {
-                return false;
-            }
-            c = hex_value(s[0]) << 4 | hex_value(s[1]);
+            c = end - s < 2 ? -1 : hex_byte(s);
             s += 2;
         }
         if (c <= ' ' || c >= 0x7f || used >= max) {

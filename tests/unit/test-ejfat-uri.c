@@ -185,15 +185,14 @@ static void
 check_bound(const char *before, const char *after, size_t n,
             const char *expected)
 {
-    char s[4096];
+    char ones[EJFAT_URI_MAX + 2], s[2 * sizeof ones];
 
     for (size_t more = 0; more < 2; more++) {
-        size_t used = strlen(before);
         struct ejfat_uri uri;
 
-        memcpy(s, before, used);
-        memset(s + used, '1', n + more);
-        snprintf(s + used + n + more, 64, "%s", after);
+        memset(ones, '1', n + more);
+        ones[n + more] = '\0';
+        snprintf(s, sizeof s, "%s%s%s", before, ones, after);
         unit_assert_error(ejfat_uri_parse(s, &uri), more ? expected : NULL);
     }
 }

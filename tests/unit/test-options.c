@@ -68,7 +68,7 @@ static char *
 parse(const char *line, struct target *target)
 {
     char *argv[MAX_ARGS];
-    char copy[200];
+    char copy[400];
     int argc;
 
     snprintf(copy, sizeof copy, "%s", line);
@@ -285,7 +285,7 @@ static char *
 parse_send(const char *line, struct send_config *config)
 {
     char *argv[MAX_ARGS];
-    char copy[200];
+    char copy[400];
     int argc;
 
     snprintf(copy, sizeof copy, "%s", line);
@@ -370,6 +370,50 @@ test_send_ids(void **state)
 }
 
 static void
+check_address(const union address *a, const char *expected)
+{
+    char *text = address_format(a);
+
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* What is not given is the URI's. */
+static void
+test_send_uri(void **state)
+{
+    static const char uri[] = "ejfat://t@192.0.2.1:19523/lb/7"
+                              "?sync=[::2]:19531&sync=127.0.0.8:19532"
+                              "&data=[::1]:4000-5000&data=127.0.0.9";
+    struct send_config c;
+    char line[200];
+
+    (void) state;
+    snprintf(line, sizeof line, "--add-sender --uri %s", uri);
+    unit_assert_error(parse_send(line, &c), NULL);
+    check_address(&c.dest, "127.0.0.9:0");
+    check_address(&c.sync, "127.0.0.8:19532");
+    check_address(&c.own, "127.0.0.1:0");
+    assert_int_equal(c.plan.ports.min, 19522);
+    assert_int_equal(c.plan.ports.max, 19522);
+
+    snprintf(line, sizeof line, "--add-sender --source ::1 --uri %s", uri);
+    unit_assert_error(parse_send(line, &c), NULL);
+    check_address(&c.dest, "[::1]:0");
+    check_address(&c.sync, "[::2]:19531");
+    check_address(&c.own, "[::1]:0");
+    assert_int_equal(c.plan.ports.min, 4000);
+
+    snprintf(line, sizeof line,
+             "--dest ::5 --port 7-9 --sync 1.2.3.4:5 --uri %s", uri);
+    unit_assert_error(parse_send(line, &c), NULL);
+    check_address(&c.dest, "[::5]:0");
+    check_address(&c.sync, "1.2.3.4:5");
+    assert_int_equal(c.plan.ports.max, 9);
+    assert_false(address_is_set(&c.own));
+}
+
+static void
 test_send_errors(void **state)
 {
     static const struct {
@@ -377,6 +421,12 @@ test_send_errors(void **state)
         const char *error;
     } cases[] = {
         { "", "--dest: it is needed" },
+        { "--uri ejfat://t@h:19523/lb/1", "the URI has no data=" },
+        { "--uri ejfat://t@h:19523/lb/1?data=1.2.3.4 --source ::1",
+          "the URI has no data= of that family" },
+        { "--dest ::1 --add-sender", "--add-sender: it needs a URI" },
+        { "--dest ::1 --uri x", "--uri: EJFAT_URI: it starts" },
+        { "--dest ::1 --ca x", "--ca: it is of use" },
         { "--dest ::1 --source 1.2.3.4", "--source: it must be of the same" },
         { "--dest ::1 --mtu 99", "from 100 to 9000" },
         { "--dest ::1 --mtu 9001", "from 100 to 9000" },
@@ -412,7 +462,7 @@ static char *
 parse_recv(const char *line, struct recv_config *config)
 {
     char *argv[MAX_ARGS];
-    char copy[200];
+    char copy[400];
     int argc;
 
     snprintf(copy, sizeof copy, "%s", line);
@@ -465,6 +515,25 @@ test_recv_errors(void **state)
         { "--listen ::1 --port 1 --max-memory 5", "--max-memory: it must" },
         { "--listen ::1 --port 1 --idle-exit 0", "--idle-exit: '0'" },
         { "--listen ::1 --port 1 --rcvbuf 1", "from 4096" },
+        { "--listen ::1 --port 1 --slots 5-4", "--slots: '5-4' is not" },
+        { "--listen ::1 --port 1 --slots any:0", "--slots: 'any:0'" },
+        { "--listen ::1 --port 1 --slots 1,", "--slots: '1,'" },
+        { "--listen ::1 --port 1 --slots 1,,2", "--slots: '1,,2'" },
+        { "--listen ::1 --port 1 --slots 65536", "from 0 to 65535" },
+        { "--listen ::1 --port 1 --control nan", "--control: 'nan'" },
+        { "--listen ::1 --port 1 --control 1001", "from -1000 to 1000" },
+        { "--listen ::1 --port 1 --control pid", "is not 'pi' or a number" },
+        { "--listen ::1 --port 1 --min-factor 2 --max-factor 1",
+          "--max-factor: it must not be less" },
+        { "--listen ::1 --port 1 --ca x", "--ca: it is of use" },
+        { "--listen ::1 --port 1 --uri ejfat://t@h:19523/lb/1 --insecure",
+          "--insecure: it is of use" },
+        { "--uri http://h --port 1", "--uri: EJFAT_URI: it starts" },
+        { "--uri ejfat://t@h:19523/lb/ --port 1", "it has no reservation" },
+        { "--uri ejfat://h:19523/lb/1 --port 1", "it has no token" },
+        { "--uri ejfat://t@h:19523/lb/1 --port 1", "--listen: it is needed" },
+        { "--uri ejfat://t@h:19523/lb/1 --port 1 --listen 0.0.0.0",
+          "--address: it is needed" },
     };
 
     (void) state;
@@ -473,6 +542,75 @@ test_recv_errors(void **state)
 
         unit_assert_error(parse_recv(cases[i].line, &c), cases[i].error);
     }
+}
+
+/* What is registered follows from the URI, the routes and the options. */
+static void
+test_recv_registration(void **state)
+{
+    static const char uri[] = "ejfat://t@192.0.2.1:19523/lb/7"
+                              "?data=127.0.0.9:16384-32767&data=[::1]";
+    struct recv_config c;
+    char line[200], *text;
+
+    (void) state;
+    unit_assert_error(parse_recv("--listen ::1 --port 1 --uri none", &c),
+                      NULL);
+    assert_false(c.api.set);
+
+    snprintf(line, sizeof line, "--port 10000 --ports 8 --uri %s", uri);
+    unit_assert_error(parse_recv(line, &c), NULL);
+    assert_true(c.api.set);
+    text = address_format(&c.registration.address);
+    assert_string_equal(text, "127.0.0.1:10000");
+    free(text);
+    assert_int_equal(c.registration.port_bits, 3);
+    assert_true(*c.registration.name);
+    assert_int_equal(c.registration.worker.interval, 100000000);
+    assert_false(c.registration.keep);
+
+    snprintf(line, sizeof line,
+             "--listen :: --port 5 --keep --slots 3,8-9,any:4 --uri %s", uri);
+    unit_assert_error(parse_recv(line, &c), NULL);
+    text = address_format(&c.registration.address);
+    assert_string_equal(text, "[::1]:5");
+    free(text);
+    assert_true(c.registration.keep);
+    assert_int_equal(c.registration.n_slots, 3);
+    assert_int_equal(c.registration.slots[0].index, 3);
+    assert_int_equal(c.registration.slots[0].length, 1);
+    assert_int_equal(c.registration.slots[1].length, 2);
+    assert_int_equal(c.registration.slots[2].index, -1);
+    assert_int_equal(c.registration.slots[2].length, 4);
+
+    snprintf(line, sizeof line,
+             "--listen :: --port 5 --address 192.0.2.7 --name n --uri %s",
+             uri);
+    unit_assert_error(parse_recv(line, &c), NULL);
+    text = address_format(&c.registration.address);
+    assert_string_equal(text, "192.0.2.7:5");
+    free(text);
+    assert_string_equal(c.registration.name, "n");
+}
+
+/* The environment's URI is used where none is given. */
+static void
+test_recv_environment(void **state)
+{
+    struct recv_config c;
+
+    (void) state;
+    setenv(EJFAT_URI_VARIABLE, "ejfat://t@h:19523/lb/3", 1);
+    unit_assert_error(parse_recv("--listen ::1 --port 1", &c), NULL);
+    assert_true(c.api.set);
+    assert_string_equal(c.api.uri.lb_id, "3");
+    unit_assert_error(parse_recv("--listen ::1 --port 1 --uri none", &c),
+                      NULL);
+    assert_false(c.api.set);
+    setenv(EJFAT_URI_VARIABLE, "", 1);
+    unit_assert_error(parse_recv("--listen ::1 --port 1", &c), NULL);
+    assert_false(c.api.set);
+    unsetenv(EJFAT_URI_VARIABLE);
 }
 
 /* Reports. */
@@ -530,9 +668,12 @@ main(void)
         cmocka_unit_test(test_send_room),
         cmocka_unit_test(test_send_selectors),
         cmocka_unit_test(test_send_ids),
+        cmocka_unit_test(test_send_uri),
         cmocka_unit_test(test_send_errors),
         cmocka_unit_test(test_recv_intake),
         cmocka_unit_test(test_recv_errors),
+        cmocka_unit_test(test_recv_registration),
+        cmocka_unit_test(test_recv_environment),
         cmocka_unit_test(test_json),
     };
 
