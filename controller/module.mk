@@ -152,6 +152,19 @@ test-calendar-plan_SRCS := tests/unit/test-calendar-plan.c \
 	controller/core/calendar-plan.c controller/core/mem.c \
 	controller/core/shuffle.c controller/core/slots.c
 
+FUZZERS += fuzz-calendar
+fuzz-calendar_SRCS := tests/fuzz/fuzz-calendar.c \
+	controller/core/apportion.c controller/core/calendar.c \
+	controller/core/calendar-plan.c controller/core/mem.c \
+	controller/core/shuffle.c controller/core/slots.c
+fuzz-calendar_SEEDS := tests/fuzz/seeds/calendar
+
+FUZZERS += fuzz-boundary
+fuzz-boundary_SRCS := tests/fuzz/fuzz-boundary.c \
+	controller/core/boundary.c controller/core/mem.c \
+	controller/core/predictor.c
+fuzz-boundary_SEEDS := tests/fuzz/seeds/boundary
+
 UNIT_TESTS += test-slots
 test-slots_SRCS := tests/unit/test-slots.c controller/core/slots.c \
 	controller/core/mem.c

@@ -29,8 +29,15 @@ struct predictor {
 /* The line that a sender moves on. */
 struct line {
     uint32_t sender;
-    uint64_t tick; /* At the time asked for. */
-    double rate;   /* Ticks a second. */
+    uint64_t here;  /* The tick now, */
+    uint64_t ahead; /* and at the time asked for. */
+    double rate;    /* Ticks a second. */
+};
+
+/* Times of a prediction. */
+struct times {
+    int64_t now;
+    int64_t ahead;
 };
 
 /* Creates a predictor that has heard of no sender. */
@@ -152,20 +159,27 @@ predictor_add(struct predictor *p, uint32_t sender, uint64_t tick,
 
 /* Lines. */
 
-static uint64_t
-extrapolate__(const struct sample *sample, double rate, int64_t at)
+/* Has 'line' go through 'tick' at the time 'at', with 'rate'. */
+static void
+set_line__(struct line *line, uint64_t tick, int64_t at, double rate,
+           const struct times *times)
 {
-    return tick_add__(sample->tick,
-                      rate * (double) (at - sample->received) / MS_PER_S);
+    line->rate = rate;
+    line->here =
+        tick_add__(tick, rate * (double) (times->now - at) / MS_PER_S);
+    line->ahead =
+        tick_add__(tick, rate * (double) (times->ahead - at) / MS_PER_S);
 }
 
 /* Stores in '*line' the one that fits the 'n' newest samples of 's' best, by
  * least squares.  Returns false if that is none, or one that runs backwards. */
 static bool
-fit_line__(const struct sender *s, size_t n, int64_t at, struct line *line)
+fit_line__(const struct sender *s, size_t n, const struct times *times,
+           struct line *line)
 {
     const struct sample *newest = get_sample__(s, 0);
     double x_mean = 0, y_mean = 0, xx = 0, xy = 0;
+    double rate;
 
     /* Seconds and ticks, relative to the newest sample: differences are exact
      * enough as floating-point numbers where the ticks themselves are not. */
@@ -188,32 +202,31 @@ fit_line__(const struct sender *s, size_t n, int64_t at, struct line *line)
     if (!(xx > 0)) {
         return false;
     }
-    line->rate = xy / xx > 0 ? xy / xx : 0;
-    line->rate = line->rate < UINT32_MAX ? line->rate : UINT32_MAX;
-    line->tick = tick_add__(newest->tick, y_mean - line->rate * x_mean);
-    line->tick = tick_add__(
-        line->tick, line->rate * (double) (at - newest->received) / MS_PER_S);
+    rate = xy / xx > 0 ? xy / xx : 0;
+    rate = rate < UINT32_MAX ? rate : UINT32_MAX;
+    set_line__(line, tick_add__(newest->tick, y_mean - rate * x_mean),
+               newest->received, rate, times);
     return true;
 }
 
-/* Stores in '*line' where 's' is at the time 'at'.  Returns false if 's' has not
- * told enough. */
+/* Stores in '*line' that of 's'.  Returns false if 's' has not told enough. */
 static bool
-get_line__(const struct sender *s, int64_t now, int64_t at, struct line *line)
+get_line__(const struct sender *s, const struct times *times,
+           struct line *line)
 {
-    size_t n = count_fresh__(s, now);
+    size_t n = count_fresh__(s, times->now);
 
     line->sender = s->id;
     for (size_t i = 0; i < n; i++) {
         const struct sample *sample = get_sample__(s, i);
 
         if (sample->rate) {
-            line->rate = sample->rate;
-            line->tick = extrapolate__(sample, sample->rate, at);
+            set_line__(line, sample->tick, sample->received, sample->rate,
+                       times);
             return true;
         }
     }
-    return n >= 2 && fit_line__(s, n, at, line);
+    return n >= 2 && fit_line__(s, n, times, line);
 }
 
 static int
@@ -222,19 +235,19 @@ compare_lines__(const void *a_, const void *b_)
     const struct line *a = a_;
     const struct line *b = b_;
 
-    return (a->tick > b->tick) - (a->tick < b->tick);
+    return (a->here > b->here) - (a->here < b->here);
 }
 
-/* Stores in 'lines' those of the senders at the time 'at', by ascending tick,
- * and returns how many there are. */
+/* Stores in 'lines' those of the senders, by ascending tick as of now, and
+ * returns how many there are. */
 static size_t
-get_lines__(const struct predictor *p, int64_t now, int64_t at,
+get_lines__(const struct predictor *p, const struct times *times,
             struct line lines[PREDICTOR_MAX_SENDERS])
 {
     size_t n = 0;
 
     for (size_t i = 0; i < p->n; i++) {
-        n += get_line__(&p->senders[i], now, at, &lines[n]);
+        n += get_line__(&p->senders[i], times, &lines[n]);
     }
     if (n) {
         qsort(lines, n, sizeof *lines, compare_lines__);
@@ -242,27 +255,28 @@ get_lines__(const struct predictor *p, int64_t now, int64_t at,
     return n;
 }
 
-/* Returns true if 'line' is as near to 'median' as senders may be apart. */
+/* Returns true if 'line' is as near to 'median' as senders may be apart.  They
+ * are compared as of now: it does not depend on how far one looks ahead. */
 static bool
 agrees__(const struct predictor *p, const struct line *line,
          const struct line *median)
 {
-    uint64_t distance = line->tick > median->tick ? line->tick - median->tick
-                                                  : median->tick - line->tick;
+    uint64_t distance = line->here > median->here ? line->here - median->here
+                                                  : median->here - line->here;
 
     return (double) distance <= line->rate * p->settings.skew / MS_PER_S;
 }
 
-/* Returns the tick beyond which nothing is foreseen: where 'median', which is
- * 'ahead' ms from now, gets in so many look-aheads. */
+/* Returns the tick beyond which nothing is foreseen: where 'median' gets in so
+ * many look-aheads, or in 'ahead' ms if that is more. */
 static uint64_t
 get_limit__(const struct predictor *p, const struct line *median,
             uint32_t ahead)
 {
-    double ms = PREDICTOR_LOOK_AHEADS * (double) p->settings.look_ahead
-                - (double) ahead;
+    double ms = PREDICTOR_LOOK_AHEADS * (double) p->settings.look_ahead;
 
-    return tick_add__(median->tick, ms > 0 ? median->rate * ms / MS_PER_S : 0);
+    ms = ms > ahead ? ms : ahead;
+    return tick_add__(median->here, median->rate * ms / MS_PER_S);
 }
 
 static void
@@ -294,8 +308,12 @@ combine__(const struct predictor *p, const struct line *lines, size_t n,
         if (line->rate > prediction->rate) {
             prediction->rate = line->rate;
         }
-        prediction->tick =
-            line->tick < prediction->limit ? line->tick : prediction->limit;
+        if (line->ahead > prediction->tick) {
+            prediction->tick = line->ahead;
+        }
+    }
+    if (prediction->tick > prediction->limit) {
+        prediction->tick = prediction->limit;
     }
     prediction->known = prediction->n_quarantined * 2 < n;
 }
@@ -306,7 +324,8 @@ predictor_predict(const struct predictor *p, int64_t now, uint32_t ahead,
                   struct prediction *prediction)
 {
     struct line lines[PREDICTOR_MAX_SENDERS];
-    size_t n = get_lines__(p, now, now + ahead, lines);
+    const struct times times = { now, now + ahead };
+    size_t n = get_lines__(p, &times, lines);
 
     *prediction = (struct prediction){ .age = -1 };
     for (size_t i = 0; i < p->n; i++) {

@@ -188,6 +188,27 @@ test_many_quarantined(void **state)
     predictor_destroy(p);
 }
 
+/* Who agrees does so however far one looks ahead: a boundary that was chosen far
+ * ahead must not be too near for one who was not asked then. */
+static void
+test_agreement_is_now(void **state)
+{
+    struct predictor *p = setup();
+
+    (void) state;
+    add(p, 1, 100000, 1000, 10000);
+    add(p, 2, 100000, 1000, 10000);
+    add(p, 3, 104900, 1100, 10000);
+    assert_int_equal(predict(p, 10000, 0).n_quarantined, 0);
+    assert_int_equal(predict(p, 10000, 60000).n_quarantined, 0);
+    check(p, 10000, 1000, 106000);
+
+    /* A slower one that is ahead now and behind then does not hide it. */
+    add(p, 4, 104950, 1000, 10000);
+    check(p, 10000, 1000, 106000);
+    predictor_destroy(p);
+}
+
 /* Ticks that begin anew are believed at once after a reset. */
 static void
 test_reset(void **state)
@@ -376,6 +397,7 @@ main(void)
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_many_quarantined),
         cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_agreement_is_now),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_round_up),
     };
