@@ -21,6 +21,7 @@
 #include <openvswitch/vlog.h>
 
 #include "controller/api/admin.h"
+#include "controller/api/lb.h"
 #include "controller/config.h"
 #include "controller/core/mem.h"
 #include "controller/engine.h"
@@ -45,6 +46,7 @@ struct evlbd {
     const struct options *options;
     struct event_base *base;
     struct engine *engine;
+    struct lb *lb;
     struct notify *notify;
     struct admin *admin;
 };
@@ -250,7 +252,9 @@ serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
     signals[3] = add_signal(d, SIGUSR1, reopen_cb);
     check_error(
         engine_create(d->base, config, epoch_log, &handlers, &d->engine));
-    check_error(admin_create(d->base, d->engine, &d->admin));
+    d->lb = lb_create(d->engine);
+    check_error(
+        admin_create(d->base, d->engine, lb_get_grpc(d->lb, true), &d->admin));
     d->notify = notify_create(d->base, status_cb, d);
     notify_ready(d->notify);
 
@@ -258,7 +262,8 @@ serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
 
     notify_destroy(d->notify);
     admin_destroy(d->admin);
-    engine_destroy(d->engine);
+    engine_destroy(d->engine); /* Ends calls that wait for it. */
+    lb_destroy(d->lb);
     for (size_t i = 0; i < N_SIGNALS; i++) {
         event_free(signals[i]);
     }

@@ -83,9 +83,26 @@ admin_SRCS := controller/api/admin.c controller/api/admin-change.c \
 	controller/api/api-call.c controller/api/api-grpc.c \
 	lib/arena.c $(grpc_server_SRCS)
 
+# The control API, whoever carries it.
+lb_SRCS := controller/api/api-call.c controller/api/lb.c \
+	controller/api/lb-auth.c controller/api/lb-demands.c \
+	controller/api/lb-message.c \
+	controller/api/lb-reserve.c controller/api/lb-senders.c \
+	controller/api/lb-status.c controller/api/lb-token.c \
+	controller/api/lb-version.c controller/api/lb-worker.c \
+	controller/core/registration.c lib/ejfat-uri.c build/gen/commit.c
+
+# Which commit this is, which changes without a change of any source.
+.PHONY: FORCE
+build/gen/commit.c: FORCE
+	@mkdir -p $(@D)
+	@printf 'const char evlb_commit[] = "%s";\n' "$$(git rev-parse \
+		--short=12 HEAD 2>/dev/null || echo 'release $(VERSION)')" >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
 PROGRAMS += evlbd
 evlbd_SRCS := controller/evlbd.c controller/lead-probe.c \
-	controller/notify.c $(engine_SRCS) $(admin_SRCS) $(trace_SRCS) $(book_SRCS) \
+	controller/notify.c $(engine_SRCS) $(admin_SRCS) $(lb_SRCS) $(trace_SRCS) $(book_SRCS) \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
 lb_PROTOS := controller/api/loadbalancer.proto \
 	google/protobuf/struct.proto google/protobuf/timestamp.proto

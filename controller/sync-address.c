@@ -2,7 +2,6 @@
 
 #include "controller/sync-address.h"
 
-#include <netinet/in.h>
 #include <string.h>
 
 #include <event2/util.h>
@@ -43,4 +42,28 @@ sync_address_is_any(const struct sync_address *address)
     return IN6_IS_ADDR_UNSPECIFIED(&sin6->sin6_addr)
            || (IN6_IS_ADDR_V4MAPPED(&sin6->sin6_addr)
                && !sin6->sin6_addr.s6_addr32[3]);
+}
+
+/* Stores in 'ip' the address of 'sa', in the form of controller/core/addr.h. */
+void
+sync_address_get_ip(const struct sockaddr_storage *sa, struct in6_addr *ip)
+{
+    const struct sockaddr_in *sin = (const struct sockaddr_in *) sa;
+
+    if (sa->ss_family == AF_INET) {
+        memset(ip, 0, sizeof *ip);
+        ip->s6_addr[10] = ip->s6_addr[11] = 0xff;
+        memcpy(&ip->s6_addr[12], &sin->sin_addr, 4);
+    } else {
+        *ip = ((const struct sockaddr_in6 *) sa)->sin6_addr;
+    }
+}
+
+/* Returns the port of 'sa'. */
+uint16_t
+sync_address_get_port(const struct sockaddr_storage *sa)
+{
+    return ntohs(sa->ss_family == AF_INET
+                     ? ((const struct sockaddr_in *) sa)->sin_port
+                     : ((const struct sockaddr_in6 *) sa)->sin6_port);
 }

@@ -42,21 +42,6 @@ struct syncs {
     size_t n;
 };
 
-/* Stores in 'addr' the address of 'sa'. */
-static void
-get_source__(const struct sockaddr_storage *sa, struct in6_addr *addr)
-{
-    const struct sockaddr_in *sin = (const struct sockaddr_in *) sa;
-
-    if (sa->ss_family == AF_INET) {
-        memset(addr, 0, sizeof *addr);
-        addr->s6_addr[10] = addr->s6_addr[11] = 0xff;
-        memcpy(&addr->s6_addr[12], &sin->sin_addr, 4);
-    } else {
-        *addr = ((const struct sockaddr_in6 *) sa)->sin6_addr;
-    }
-}
-
 static void
 count_foreign__(struct sync *sync, const struct instance *instance,
                 const struct in6_addr *source)
@@ -145,7 +130,7 @@ read_cb__(evutil_socket_t fd, short events, void *sync_)
     for (int i = 0; sync->state && i < n; i++) {
         struct in6_addr source;
 
-        get_source__(&burst.sources[i], &source);
+        sync_address_get_ip(&burst.sources[i], &source);
         receive__(sync, burst.data[i], burst.messages[i].msg_len, &source);
     }
 }

@@ -67,6 +67,13 @@ arena_append(struct arena *arena, void **array, size_t *n, void *element)
     return array;
 }
 
+/* Returns a copy of the 'size' bytes at 'p'. */
+void *
+arena_dup(struct arena *arena, const void *p, size_t size)
+{
+    return add__(arena, mem_dup(p, size));
+}
+
 /* Returns a copy of 's'. */
 char *
 arena_strdup(struct arena *arena, const char *s)

@@ -299,7 +299,7 @@ ejfat_uri_parse(const char *s, struct ejfat_uri *uri)
     char *error;
 
     memset(uri, 0, sizeof *uri);
-    if (strnlen(s, EJFAT_URI_MAX + 1) > EJFAT_URI_MAX) {
+    if (strlen(s) > EJFAT_URI_MAX) {
         return mem_printf("EJFAT_URI: it is longer than %d bytes",
                           EJFAT_URI_MAX);
     }

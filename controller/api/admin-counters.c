@@ -41,7 +41,7 @@ static Evlb__Admin__V1__Counter *
 make_counter__(struct arena *arena, const struct state *state,
                const struct counter *c)
 {
-    Evlb__Admin__V1__Counter *m = ADMIN_NEW(arena, Evlb__Admin__V1__Counter,
+    Evlb__Admin__V1__Counter *m = ARENA_NEW(arena, Evlb__Admin__V1__Counter,
                                             EVLB__ADMIN__V1__COUNTER__INIT);
 
     m->scope = arena_strdup(arena, scope__(c->scope));

@@ -36,7 +36,7 @@ gather_describe(struct arena *arena, const struct state *state,
                 const struct gathered *target, const struct description *d)
 {
     Evlb__Admin__V1__Flow *m =
-        ADMIN_NEW(arena, Evlb__Admin__V1__Flow, EVLB__ADMIN__V1__FLOW__INIT);
+        ARENA_NEW(arena, Evlb__Admin__V1__Flow, EVLB__ADMIN__V1__FLOW__INIT);
 
     m->target = target->target;
     m->table = d->table;

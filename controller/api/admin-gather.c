@@ -141,7 +141,7 @@ gather_errors(const struct gather *g, struct arena *arena,
     for (size_t i = 0; i < g->n; i++) {
         if (g->targets[i].error) {
             Evlb__Admin__V1__TargetError *e =
-                ADMIN_NEW(arena, Evlb__Admin__V1__TargetError,
+                ARENA_NEW(arena, Evlb__Admin__V1__TargetError,
                           EVLB__ADMIN__V1__TARGET_ERROR__INIT);
 
             e->target = g->targets[i].target;

@@ -45,7 +45,7 @@ make_neighbour__(const struct gather *g, struct arena *arena,
 {
     const struct state *state = engine_get_state(g->admin->engine);
     const struct bridge *bridge = state_find_bridge(state, n->key.datapath_id);
-    Evlb__Admin__V1__Neighbour *m = ADMIN_NEW(
+    Evlb__Admin__V1__Neighbour *m = ARENA_NEW(
         arena, Evlb__Admin__V1__Neighbour, EVLB__ADMIN__V1__NEIGHBOUR__INIT);
     char ip[ADDR_STRLEN];
 

@@ -16,8 +16,8 @@
 
 struct admin {
     struct engine *engine;
-    int64_t started; /* As now_ms() said. */
-    struct grpc_service service;
+    int64_t started;            /* As now_ms() said. */
+    struct grpc_service all[2]; /* Its own, and the control API. */
     struct grpc_services services;
     struct grpc_server *server;
 };
@@ -45,13 +45,8 @@ struct admin {
 ADMIN_METHODS
 #undef ADMIN_METHOD
 
-/* Makes a message of 'TYPE' of protobuf-c, in 'ARENA'. */
-#define ADMIN_NEW(ARENA, TYPE, INIT) \
-    admin_copy((ARENA), &(TYPE) INIT, sizeof(TYPE))
-
 char *admin_interface_name(struct arena *, const struct state *, int id);
 char *admin_instance_name(struct arena *, const struct state *, int id);
-void *admin_copy(struct arena *, const void *, size_t size);
 bool admin_find(const struct state *, struct grpc_call *, const char *name);
 bool admin_select(const struct state *, struct grpc_call *, const char *name,
                   size_t *begin, size_t *end);

@@ -89,7 +89,7 @@ make_instance_status__(struct arena *arena, const struct engine *engine,
                        const struct instance *in)
 {
     Evlb__Admin__V1__InstanceStatus *s =
-        ADMIN_NEW(arena, Evlb__Admin__V1__InstanceStatus,
+        ARENA_NEW(arena, Evlb__Admin__V1__InstanceStatus,
                   EVLB__ADMIN__V1__INSTANCE_STATUS__INIT);
     const struct epoch *newest = newest__(in);
 
@@ -146,7 +146,7 @@ addr_block__(struct arena *arena, const struct addr_block *block)
 static Evlb__Admin__V1__Instance *
 make_instance__(struct arena *arena, const struct instance *in)
 {
-    Evlb__Admin__V1__Instance *m = ADMIN_NEW(arena, Evlb__Admin__V1__Instance,
+    Evlb__Admin__V1__Instance *m = ARENA_NEW(arena, Evlb__Admin__V1__Instance,
                                              EVLB__ADMIN__V1__INSTANCE__INIT);
 
     m->name = in->name;
@@ -215,7 +215,7 @@ make_epoch_member__(struct arena *arena, const struct calendar *calendar,
                     uint16_t id)
 {
     Evlb__Admin__V1__EpochMember *m =
-        ADMIN_NEW(arena, Evlb__Admin__V1__EpochMember,
+        ARENA_NEW(arena, Evlb__Admin__V1__EpochMember,
                   EVLB__ADMIN__V1__EPOCH_MEMBER__INIT);
     const struct calendar_share *share = calendar_find_share(calendar, id);
 
@@ -249,7 +249,7 @@ static Evlb__Admin__V1__Epoch *
 make_epoch__(struct arena *arena, const struct instance *in, size_t i)
 {
     Evlb__Admin__V1__Epoch *m =
-        ADMIN_NEW(arena, Evlb__Admin__V1__Epoch, EVLB__ADMIN__V1__EPOCH__INIT);
+        ARENA_NEW(arena, Evlb__Admin__V1__Epoch, EVLB__ADMIN__V1__EPOCH__INIT);
     const struct epoch *epoch = in->epochs.epochs[i];
     struct prefix_list prefixes;
 
@@ -314,7 +314,7 @@ static Evlb__Admin__V1__Member *
 make_member__(struct arena *arena, const struct instance *in,
               const struct member *member)
 {
-    Evlb__Admin__V1__Member *m = ADMIN_NEW(arena, Evlb__Admin__V1__Member,
+    Evlb__Admin__V1__Member *m = ARENA_NEW(arena, Evlb__Admin__V1__Member,
                                            EVLB__ADMIN__V1__MEMBER__INIT);
     const struct epoch *newest = newest__(in);
     char mac[MAC_STRLEN];

@@ -37,7 +37,7 @@ status_cb__(void *targets_, const struct ovs_switch_status *status)
     struct arena *arena = &targets->arena;
     const struct bridge *bridge =
         state_find_bridge(targets->state, status->datapath_id);
-    Evlb__Admin__V1__Target *m = ADMIN_NEW(arena, Evlb__Admin__V1__Target,
+    Evlb__Admin__V1__Target *m = ARENA_NEW(arena, Evlb__Admin__V1__Target,
                                            EVLB__ADMIN__V1__TARGET__INIT);
 
     if (!bridge) {

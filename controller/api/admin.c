@@ -16,13 +16,6 @@
 
 VLOG_DEFINE_THIS_MODULE(evlb_admin);
 
-/* Returns a copy of the 'size' bytes at 'p', in 'arena'. */
-void *
-admin_copy(struct arena *arena, const void *p, size_t size)
-{
-    return memcpy(arena_alloc(arena, size), p, size);
-}
-
 /* Returns the name of the instance 'id', in 'arena': empty if it is -1. */
 char *
 admin_instance_name(struct arena *arena, const struct state *state, int id)
@@ -124,8 +117,10 @@ find_handler__(const char *name)
     return NULL;
 }
 
+/* Makes 'admin''s own service, and 'api' if that is not NULL, what it
+ * serves. */
 static void
-create_service__(struct admin *admin)
+create_services__(struct admin *admin, const struct grpc_service *api)
 {
     const ProtobufCServiceDescriptor *d = &evlb__admin__v1__admin__descriptor;
     grpc_handler **handlers = mem_zalloc(d->n_methods * sizeof *handlers);
@@ -133,11 +128,12 @@ create_service__(struct admin *admin)
     for (unsigned int i = 0; i < d->n_methods; i++) {
         handlers[i] = find_handler__(d->methods[i].name);
     }
-    admin->service.descriptor = d;
-    admin->service.handlers = handlers;
-    admin->service.aux = admin;
-    admin->services.services = &admin->service;
+    admin->all[0] = (struct grpc_service){ d, handlers, admin };
+    admin->services.services = admin->all;
     admin->services.n = 1;
+    if (api) {
+        admin->all[admin->services.n++] = *api;
+    }
 }
 
 /* Makes the directory that 'socket' is in, if it is not there. */
@@ -174,12 +170,13 @@ listen__(struct admin *admin, const struct admin_settings *settings)
     return error;
 }
 
-/* Serves the operator of 'engine' on 'base', where the configuration says.
+/* Serves the operator of 'engine' on 'base', where the configuration says, and
+ * 'api', which must outlast the service, on the same socket.
  * Returns NULL and stores the service in '*adminp', which the caller must
  * destroy, or returns an error, which the caller must free. */
 char *
 admin_create(struct event_base *base, struct engine *engine,
-             struct admin **adminp)
+             const struct grpc_service *api, struct admin **adminp)
 {
     const struct admin_settings *settings = &engine_get_config(engine)->admin;
     struct admin *admin = mem_zalloc(sizeof *admin);
@@ -187,7 +184,7 @@ admin_create(struct event_base *base, struct engine *engine,
 
     admin->engine = engine;
     admin->started = now_ms();
-    create_service__(admin);
+    create_services__(admin, api);
     admin->server = grpc_server_create(base, &admin->services);
     error = *settings->socket ? listen__(admin, settings) : NULL;
     if (error) {
@@ -204,7 +201,7 @@ admin_destroy(struct admin *admin)
 {
     if (admin) {
         grpc_server_destroy(admin->server);
-        free((void *) admin->service.handlers);
+        free((void *) admin->all[0].handlers);
         free(admin);
     }
 }

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#ifndef EVLB_LB_PRIVATE_H
+#define EVLB_LB_PRIVATE_H 1
+
+/* Within the control API:
+ *
+ *     lb.c           from a call to its handler, and back
+ *     lb-auth.c      who calls, and what that token allows
+ *     lb-demands.c   slots that workers demand
+ *     lb-message.c   what messages are made of: times, ids, addresses, URIs
+ *     lb-reserve.c   reservations
+ *     lb-senders.c   senders of a reservation
+ *     lb-status.c    what is in service
+ *     lb-token.c     tokens
+ *     lb-version.c   what we are
+ *     lb-worker.c    workers
+ *
+ * A call becomes a job, which its handler carries out.  Of a method that
+ * changes something, the handler runs within the engine's plan and sees a draft
+ * of what is to be in service; it may run several times, each time from the
+ * beginning.  The job is answered when the draft is stored. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/api/api-call.h"
+#include "controller/api/lb.h"
+#include "controller/api/loadbalancer.pb-c.h"
+#include "controller/core/book.h"
+#include "controller/core/instance.h"
+#include "controller/core/token.h"
+#include "controller/engine.h"
+#include "lib/arena.h"
+#include "lib/ejfat-uri.h"
+
+struct lb_method;
+
+struct lb {
+    struct engine *engine;
+    struct api_grpc *doors[2]; /* The trusted one is the second. */
+};
+
+/* One call while it lasts. */
+struct lb_job {
+    struct lb *lb;
+    struct api_call *call;
+    const struct lb_method *method;
+    const ProtobufCMessage *request;
+    ProtobufCMessage *copy; /* What 'request' is once the call lasts. */
+    uint32_t caller;        /* Id of the caller's token. */
+    uint16_t instance;      /* For 'served'. */
+
+    /* What there is while the handler runs. */
+    struct engine_draft *draft; /* NULL if the method changes nothing. */
+    const struct book *book;
+    const struct state *state;
+    const struct token *token;             /* Of the caller. */
+    const struct reservation *reservation; /* That the request is about, */
+    const struct session *session;         /* likewise; or NULL. */
+
+    /* What the handler makes of it. */
+    struct arena arena;              /* For 'reply', and whatever else. */
+    const ProtobufCMessage *reply;   /* NULL for one that says nothing. */
+    enum grpc_status status;         /* Of an error. */
+    void (*served)(struct lb_job *); /* Called when it is in service, or
+                                      * NULL. */
+};
+
+/* Carries out 'job'.  Returns NULL, or an error, of 'job->status', that the
+ * caller must free. */
+typedef char *lb_handler(struct lb_job *);
+
+/* The methods, as they are called, who may call them, and whether they change
+ * something.  A method is about a reservation or a session, and asks for a right
+ * on it, or about nothing in particular, and asks for a token.
+ *
+ *             METHOD                handler         about        right
+ *             changes? */
+#define LB_METHODS                                                           \
+    LB_METHOD(ReserveLoadBalancer, lb_reserve, NOTHING, READ_ONLY, true)     \
+    LB_METHOD(GetLoadBalancer, lb_get, RESERVATION, READ_ONLY, false)        \
+    LB_METHOD(LoadBalancerStatus, lb_status, RESERVATION, READ_ONLY, false)  \
+    LB_METHOD(FreeLoadBalancer, lb_free, RESERVATION, UPDATE, true)          \
+    LB_METHOD(ResetLoadBalancer, lb_reset, RESERVATION, UPDATE, true)        \
+    LB_METHOD(ExtendReservation, lb_extend, RESERVATION, UPDATE, true)       \
+    LB_METHOD(AddSenders, lb_add_senders, RESERVATION, UPDATE, true)         \
+    LB_METHOD(RemoveSenders, lb_remove_senders, RESERVATION, UPDATE, true)   \
+    LB_METHOD(Register, lb_register, RESERVATION, REGISTER, true)            \
+    LB_METHOD(Deregister, lb_deregister, SESSION, UPDATE, true)              \
+    LB_METHOD(SendState, lb_send_state, SESSION, UPDATE, false)              \
+    LB_METHOD(SetSlotDemands, lb_set_demands, RESERVATION, UPDATE, true)     \
+    LB_METHOD(Overview, lb_overview, NOTHING, READ_ONLY, false)              \
+    LB_METHOD(Version, lb_version, NOTHING, READ_ONLY, false)                \
+    LB_METHOD(CreateToken, lb_create_token, NOTHING, READ_ONLY, true)        \
+    LB_METHOD(ListTokenPermissions, lb_list_permissions, NOTHING, READ_ONLY, \
+              false)                                                         \
+    LB_METHOD(ListChildTokens, lb_list_children, NOTHING, READ_ONLY, false)  \
+    LB_METHOD(RevokeToken, lb_revoke_token, NOTHING, READ_ONLY, true)
+
+#define LB_METHOD(NAME, HANDLER, SUBJECT, RIGHT, CHANGES) lb_handler HANDLER;
+LB_METHODS
+#undef LB_METHOD
+
+enum lb_subject {
+    LB_NOTHING,
+    LB_RESERVATION,
+    LB_SESSION
+};
+
+struct lb_method {
+    const char *name;
+    lb_handler *handler;
+    enum lb_subject subject;
+    enum token_right right;
+    bool changes;
+};
+
+/* lb.c */
+char *lb_refuse(struct lb_job *, enum grpc_status, const char *format, ...)
+    __attribute__((__format__(printf, 3, 4)));
+char *lb_refuse_field(struct lb_job *, char *error);
+
+/* lb-auth.c */
+char *lb_admit(struct lb_job *);
+char *lb_find_token(struct lb_job *, const char *text, const struct token **);
+struct token_scope lb_reservation_scope(const struct reservation *);
+char *lb_issue_token(struct lb_job *, const char *name,
+                     const struct token_permission *, size_t n,
+                     const char **text, uint32_t *id);
+
+/* lb-demands.c */
+char *lb_parse_demands(struct lb_job *, const char *field,
+                       Loadbalancer__SlotRange *const *, size_t n,
+                       struct slot_range **);
+char *
+lb_check_demands(struct lb_job *, const struct session *const *, size_t n);
+
+/* lb-message.c */
+int64_t lb_wall_ms(void);
+Google__Protobuf__Timestamp *lb_make_time(struct arena *, int64_t ms);
+char *lb_parse_time(struct lb_job *, const char *field,
+                    const Google__Protobuf__Timestamp *, int64_t *ms);
+bool lb_parse_id(const char *, uint64_t *id);
+char *lb_make_id(struct arena *, uint64_t id);
+char *lb_make_address(struct arena *, const struct in6_addr *);
+struct ejfat_endpoint
+lb_sync_endpoint(const struct instance *, enum ip_family);
+struct ejfat_endpoint
+lb_data_endpoint(const struct instance *, const struct reservation *,
+                 enum ip_family);
+char *lb_make_uri(struct lb_job *, const char *token,
+                  const struct reservation *, uint64_t session);
+
+/* lb-reserve.c */
+Loadbalancer__ReserveLoadBalancerReply *
+lb_make_reservation(struct lb_job *, const struct reservation *,
+                    const char *token);
+
+/* lb-senders.c */
+char *lb_parse_senders(struct lb_job *, char *const *addresses,
+                       struct in6_addr **, size_t *n);
+const struct reservation *
+lb_set_senders(struct lb_job *, const struct reservation *,
+               const struct in6_addr *, size_t n);
+
+#endif /* lb-private.h */
