@@ -11,8 +11,13 @@
 #include "controller/core/instance.h"
 
 struct admin_settings;
+struct http_settings;
 struct log_settings;
+struct tls_files;
 
+void parse_http(struct reader *, const config_setting_t *root,
+                struct http_settings *);
+void http_settings_destroy(struct http_settings *);
 void parse_admin(struct reader *, const config_setting_t *root,
                  struct admin_settings *);
 char *config_file_read(config_t *, const char *file);
@@ -48,6 +53,8 @@ void parse_epoch_settings(struct reader *, const config_setting_t *root,
 void parse_epochs(struct reader *, const config_setting_t *instance,
                   struct instance *);
 
+void parse_tls(struct reader *, const config_setting_t *group, bool with_ca,
+               struct tls_files *);
 char *parse_name(struct reader *, const config_setting_t *group);
 void parse_mac(struct reader *, const config_setting_t *group,
                const char *name, struct mac *);

@@ -22,6 +22,7 @@ evlb_config_destroy(struct evlb_config *config)
         free(config->listen);
         tls_files_destroy(&config->tls);
         free(config->admin.socket);
+        http_settings_destroy(&config->http);
         state_destroy(&config->state);
         log_settings_destroy(&config->log);
         free(config->file);
@@ -63,39 +64,6 @@ check_listen__(struct reader *r, const config_setting_t *setting,
     }
 }
 
-/* Reads the files of TLS, and checks that they can be used. */
-static void
-parse_tls__(struct reader *r, const config_setting_t *openflow,
-            struct tls_files *files)
-{
-    static const char *const names[] = { "certificate", "private_key", "ca",
-                                         NULL };
-    const config_setting_t *group =
-        r->error ? NULL : config_setting_get_member(openflow, "tls");
-    struct ssl_ctx_st *context;
-    const char *setting;
-    char *error;
-
-    if (!group) {
-        return;
-    }
-    reader_check_names(r, group, names);
-    files->certificate =
-        mem_strdup(reader_get_string(r, group, "certificate"));
-    files->private_key =
-        mem_strdup(reader_get_string(r, group, "private_key"));
-    files->ca = mem_strdup(reader_get_string(r, group, "ca"));
-    if (r->error) {
-        return;
-    }
-    error = tls_context_create(files, &context, &setting);
-    if (error) {
-        reader_fail(r, config_setting_get_member(group, setting), "%s", error);
-        free(error);
-    }
-    tls_context_destroy(context);
-}
-
 static void
 parse_openflow__(struct reader *r, const config_setting_t *root,
                  struct evlb_config *config)
@@ -116,7 +84,7 @@ parse_openflow__(struct reader *r, const config_setting_t *root,
         reader_check_names(r, group, names);
         listen = reader_find_list(r, group, "listen");
         reader_check_list(r, listen);
-        parse_tls__(r, group, &config->tls);
+        parse_tls(r, group, true, &config->tls);
         config->primary = reader_find_choice(r, group, "role", roles, 0);
         allow_plain = reader_find_bool(r, group, "allow_plain", false);
         config->slow_path_limit = (unsigned int) reader_find_uint(
@@ -163,13 +131,14 @@ parse_root__(struct reader *r, const config_setting_t *root,
     static const char *const names[] = {
         "admin",   "openflow",   "log",          "l2_miss",  "neighbour",
         "bridges", "interfaces", "instances",    "min_lead", "epochs_kept",
-        "quiesce", "state_file", "reservations", NULL
+        "quiesce", "state_file", "reservations", "http",     NULL
     };
     static const char *const l2_misses[] = { "drop", "normal", NULL };
 
     reader_check_names(r, root, names);
     parse_admin(r, root, &config->admin);
     parse_openflow__(r, root, config);
+    parse_http(r, root, &config->http);
     parse_log(r, root, &config->log);
     parse_neighbours(r, root, &config->state.neighbours);
     config->state.l2_normal =

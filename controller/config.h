@@ -27,6 +27,29 @@ struct admin_settings {
     gid_t group;  /* Whose members may, too; or ADMIN_NO_GROUP. */
 };
 
+#define HTTP_PORT 19524
+
+/* Who may have metrics without a token? */
+enum http_metrics_door {
+    HTTP_METRICS_LOCAL, /* Processes of this host. */
+    HTTP_METRICS_OPEN,  /* Everybody. */
+    HTTP_METRICS_TOKEN  /* Nobody. */
+};
+
+/* Where metrics, REST and the web page are. */
+struct http_settings {
+    char **listen; /* Addresses with ports. */
+    size_t n_listen;
+    bool asked;           /* Are they what the file says? */
+    struct tls_files tls; /* For those of TLS. */
+    enum http_metrics_door metrics;
+    uint32_t max_body;    /* Bytes of a request. */
+    uint32_t max_headers; /* Likewise. */
+    uint32_t max_connections;
+    uint32_t max_peer_connections; /* From one address. */
+    uint32_t timeout;              /* For a request, or a reply, seconds. */
+};
+
 struct evlb_config {
     char *file;
     char **listen; /* Where switches connect. */
@@ -36,6 +59,7 @@ struct evlb_config {
     unsigned int slow_path_limit;  /* Packets a second, 0 for no limit of */
     unsigned int controller_limit; /* ours. */
     struct admin_settings admin;
+    struct http_settings http;
     struct log_settings log;
     char *state_file; /* Empty for none, NULL if the file does not say. */
     struct state state;

@@ -247,6 +247,7 @@ connect__(struct period *p, const struct control_outcome *outcome)
         free(error);
         return;
     }
+    p->engine->control->periods.n_epochs++;
     VLOG_INFO("instance %s: epoch %" PRIu16 " from tick %" PRIu64 " on",
               instance->name, id, outcome->boundary);
 }
@@ -385,6 +386,7 @@ done_cb__(void *engine_, enum engine_outcome outcome, const char *error)
     control->periods.n++;
     control->periods.last_us = us;
     control->periods.total_us += us;
+    histogram_add(&control->periods.durations, (double) us / 1e6);
     if (us > control->periods.longest_us) {
         control->periods.longest_us = us;
     }

@@ -28,6 +28,7 @@
 #include "controller/core/issue.h"
 #include "controller/core/predictor.h"
 #include "controller/sync.h"
+#include "lib/histogram.h"
 
 struct counters;
 struct engine;
@@ -166,6 +167,8 @@ struct engine_periods {
     int64_t last_us;
     int64_t longest_us;
     int64_t total_us;
+    struct histogram durations;
+    uint64_t n_epochs; /* That they connected. */
 };
 
 const struct engine_periods *engine_get_periods(const struct engine *);

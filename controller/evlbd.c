@@ -21,6 +21,7 @@
 #include <openvswitch/vlog.h>
 
 #include "controller/api/admin.h"
+#include "controller/api/http.h"
 #include "controller/api/lb.h"
 #include "controller/config.h"
 #include "controller/core/mem.h"
@@ -49,6 +50,7 @@ struct evlbd {
     struct lb *lb;
     struct notify *notify;
     struct admin *admin;
+    struct http *http;
 };
 
 static void
@@ -158,8 +160,17 @@ accept_cb(void *d_, const struct evlb_config *config)
 {
     struct evlbd *d = d_;
 
-    admin_check_config(d->admin, config);
-    return log_apply(&config->log, &d->options->log);
+    struct http_change *change;
+    char *error = http_prepare(d->http, &config->http, &change);
+
+    error = error ? error : log_apply(&config->log, &d->options->log);
+    if (error) {
+        http_abandon(change);
+    } else {
+        admin_check_config(d->admin, config);
+        http_commit(d->http, &config->http, change);
+    }
+    return error;
 }
 
 static void
@@ -233,6 +244,18 @@ add_signal(struct evlbd *d, int signal, event_callback_fn cb)
     return event;
 }
 
+/* Opens the doors of HTTP. */
+static void
+start_http(struct evlbd *d)
+{
+    const struct http_settings *settings = &engine_get_config(d->engine)->http;
+    struct http_change *change;
+
+    d->http = http_create(d->base, d->engine, d->lb);
+    check_error(http_prepare(d->http, settings, &change));
+    http_commit(d->http, settings, change);
+}
+
 /* Serves 'config', reporting epochs to 'epoch_log', until a signal ends it. */
 static void
 serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
@@ -255,12 +278,14 @@ serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
     d->lb = lb_create(d->engine);
     check_error(
         admin_create(d->base, d->engine, lb_get_grpc(d->lb, true), &d->admin));
+    start_http(d);
     d->notify = notify_create(d->base, status_cb, d);
     notify_ready(d->notify);
 
     event_base_dispatch(d->base);
 
     notify_destroy(d->notify);
+    http_destroy(d->http);
     admin_destroy(d->admin);
     engine_destroy(d->engine); /* Ends calls that wait for it. */
     lb_destroy(d->lb);

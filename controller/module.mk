@@ -42,6 +42,7 @@ ovs_SRCS := controller/tls.c controller/target/ovs/address.c controller/target/o
 	controller/target/ovs/snapshot-decode.c
 config_SRCS := controller/config.c controller/config-admin.c \
 	controller/config-bridge.c controller/config-file.c \
+	controller/config-http.c controller/config-tls.c \
 	controller/config-instance.c controller/config-log.c \
 	controller/config-member.c controller/config-neighbour.c \
 	controller/config-numbers.c \
@@ -55,7 +56,7 @@ store_SRCS := controller/store/store.c controller/store/store-db.c
 store_PKGS := libevent_core sqlite3
 record_SRCS := controller/store/book-record.c \
 	controller/store/overlay-record.c controller/store/record-text.c
-engine_SRCS := controller/counters.c controller/engine.c \
+engine_SRCS := lib/histogram.c controller/counters.c controller/engine.c \
 	controller/engine-lead.c \
 	controller/engine-neighbour.c controller/engine-change.c \
 	controller/engine-control.c controller/engine-held.c controller/engine-operation.c \
@@ -100,14 +101,23 @@ build/gen/commit.c: FORCE
 		--short=12 HEAD 2>/dev/null || echo 'release $(VERSION)')" >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+# HTTP: the server, and what it serves.
+http_server_SRCS := controller/api/http-call.c \
+	controller/api/http-connection.c controller/api/http-server.c
+http_SRCS := controller/api/http.c controller/api/http-metrics.c \
+	controller/api/metrics.c controller/api/metrics-control.c \
+	controller/api/metrics-instance.c controller/api/metrics-text.c \
+	controller/api/metrics-traffic.c $(http_server_SRCS)
+http_PKGS := libevent
+
 PROGRAMS += evlbd
-evlbd_SRCS := controller/evlbd.c controller/lead-probe.c \
+evlbd_SRCS := controller/evlbd.c controller/lead-probe.c $(http_SRCS) \
 	controller/notify.c $(engine_SRCS) $(admin_SRCS) $(lb_SRCS) $(trace_SRCS) $(book_SRCS) \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
 lb_PROTOS := controller/api/loadbalancer.proto \
 	google/protobuf/struct.proto google/protobuf/timestamp.proto
 evlbd_PROTOS := controller/api/admin.proto $(lb_PROTOS)
-evlbd_PKGS := $(grpc_PKGS) $(engine_PKGS) libconfig libsystemd $(tls_PKGS)
+evlbd_PKGS := $(http_PKGS) $(grpc_PKGS) $(engine_PKGS) libconfig libsystemd $(tls_PKGS)
 evlbd_OVS := yes
 evlbd_DIR := sbin
 MANS += man/evlbd.8 build/man/evlb.conf.5

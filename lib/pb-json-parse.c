@@ -505,6 +505,7 @@ parse_fields__(struct in *in, const struct place *place, const json_t *j,
 
         if (!field) {
             fail__(in, &inner, "there is no such field");
+            return;
         }
         if (in->error) {
             return;

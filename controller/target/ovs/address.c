@@ -32,7 +32,7 @@ parse_unix__(const char *path, struct listen_address *address)
 }
 
 static char *
-parse_tcp__(const char *s, struct listen_address *address)
+parse_tcp__(const char *s, uint16_t port, struct listen_address *address)
 {
     struct sockaddr_in *sin = (struct sockaddr_in *) &address->sa;
     struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *) &address->sa;
@@ -44,26 +44,34 @@ parse_tcp__(const char *s, struct listen_address *address)
                           s);
     }
     if (sin->sin_family == AF_INET6) {
-        sin6->sin6_port =
-            sin6->sin6_port ? sin6->sin6_port : htons(OFP_TCP_PORT);
+        sin6->sin6_port = sin6->sin6_port ? sin6->sin6_port : htons(port);
     } else {
-        sin->sin_port = sin->sin_port ? sin->sin_port : htons(OFP_TCP_PORT);
+        sin->sin_port = sin->sin_port ? sin->sin_port : htons(port);
     }
     address->len = (socklen_t) len;
     return NULL;
 }
 
-/* Parses 's' into 'address'.  Returns NULL if successful, or an error, which
- * the caller must free. */
+/* Parses 's' into 'address', which is OpenFlow's if it does not name a port.
+ * Returns NULL if successful, or an error, which the caller must free. */
 char *
 listen_address_parse(const char *s, struct listen_address *address)
 {
+    return listen_address_parse_at(s, OFP_TCP_PORT, address);
+}
+
+/* Parses 's' into 'address', at 'port' if it does not name one.  Returns NULL
+ * if successful, or an error, which the caller must free. */
+char *
+listen_address_parse_at(const char *s, uint16_t port,
+                        struct listen_address *address)
+{
     memset(address, 0, sizeof *address);
     if (!strncmp(s, "tcp:", 4)) {
-        return parse_tcp__(s + 4, address);
+        return parse_tcp__(s + 4, port, address);
     } else if (!strncmp(s, "ssl:", 4)) {
         address->tls = true;
-        return parse_tcp__(s + 4, address);
+        return parse_tcp__(s + 4, port, address);
     } else if (!strncmp(s, "unix:", 5)) {
         return parse_unix__(s + 5, address);
     } else {
@@ -91,4 +99,23 @@ listen_address_is_local(const struct listen_address *address)
     default:
         return false;
     }
+}
+
+/* Returns 'address', of TCP, as text with its port, which the caller must
+ * free. */
+char *
+listen_address_to_string(const struct listen_address *address)
+{
+    const struct sockaddr_in *sin = (const struct sockaddr_in *) &address->sa;
+    const struct sockaddr_in6 *sin6 =
+        (const struct sockaddr_in6 *) &address->sa;
+    const char *scheme = address->tls ? "ssl" : "tcp";
+    char s[INET6_ADDRSTRLEN];
+
+    if (address->sa.ss_family == AF_INET) {
+        inet_ntop(AF_INET, &sin->sin_addr, s, sizeof s);
+        return mem_printf("%s:%s:%u", scheme, s, ntohs(sin->sin_port));
+    }
+    inet_ntop(AF_INET6, &sin6->sin6_addr, s, sizeof s);
+    return mem_printf("%s:[%s]:%u", scheme, s, ntohs(sin6->sin6_port));
 }

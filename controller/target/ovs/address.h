@@ -7,6 +7,7 @@
  * or "unix:PATH".  An IPv6 address stands in brackets. */
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #define OFP_TCP_PORT 6653 /* Assigned by IANA. */
@@ -18,6 +19,9 @@ struct listen_address {
 };
 
 char *listen_address_parse(const char *, struct listen_address *);
+char *
+listen_address_parse_at(const char *, uint16_t port, struct listen_address *);
+char *listen_address_to_string(const struct listen_address *);
 bool listen_address_is_local(const struct listen_address *);
 
 #endif /* address.h */
