@@ -325,6 +325,11 @@ test-server_SRCS := tests/unit/test-server.c tests/unit/fake-switch.c \
 test-server_PKGS := libevent_core $(tls_PKGS)
 test-server_OVS := yes
 
+UNIT_TESTS += test-registration
+test-registration_SRCS := tests/unit/test-registration.c \
+	controller/core/registration.c controller/core/addr.c \
+	controller/core/mem.c
+
 UNIT_TESTS += test-engine
 test-engine_SRCS := tests/unit/test-engine.c controller/lead-probe.c \
 	$(engine_SRCS) $(book_SRCS) $(config_SRCS) $(core_SRCS) $(rules_SRCS) \

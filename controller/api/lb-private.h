@@ -118,7 +118,7 @@ struct lb_method {
 
 /* lb.c */
 char *lb_refuse(struct lb_job *, enum grpc_status, const char *format, ...)
-    __attribute__((__format__(printf, 3, 4)));
+    __attribute__((__format__(printf, 3, 4), __returns_nonnull__));
 char *lb_refuse_field(struct lb_job *, char *error);
 
 /* lb-auth.c */

@@ -76,11 +76,10 @@ lb_make_reservation(struct lb_job *job, const struct reservation *r,
 
 /* Reserving. */
 
-/* Finds the first instance that 'job''s caller may reserve, that has 'family',
- * and that is free. */
-static char *
-find_instance__(struct lb_job *job, enum ip_family family,
-                const struct instance **instance)
+/* Returns the first instance that 'job''s caller may reserve, that has 'family',
+ * and that is free; or NULL, and stores in '*error' why there is none. */
+static const struct instance *
+find_instance__(struct lb_job *job, enum ip_family family, char **error)
 {
     size_t n_permitted = 0;
     size_t n_fit = 0;
@@ -95,23 +94,25 @@ find_instance__(struct lb_job *job, enum ip_family family,
             if (instance_find_address(in, family)) {
                 n_fit++;
                 if (!book_find_reservation_of(job->book, in->id)) {
-                    *instance = in;
-                    return NULL;
+                    return in;
                 }
             }
         }
     }
-    if (!n_permitted) {
-        return lb_refuse(job, GRPC_PERMISSION_DENIED,
-                         "ReserveLoadBalancer needs a token with RESERVE on "
-                         "an instance that is there to be reserved");
-    }
-    return lb_refuse(job, GRPC_RESOURCE_EXHAUSTED,
-                     n_fit ? "all %zu instances that may be reserved are "
-                             "reserved; free one, or wait until one expires"
-                           : "ipFamily: none of the %zu instances has an "
-                             "address of that family",
-                     n_fit ? n_fit : n_permitted);
+    *error = (!n_permitted ? lb_refuse(job, GRPC_PERMISSION_DENIED,
+                                       "ReserveLoadBalancer needs a token "
+                                       "with RESERVE on an instance that is "
+                                       "there to be reserved")
+              : n_fit      ? lb_refuse(job, GRPC_RESOURCE_EXHAUSTED,
+                                       "all %zu instances that may be reserved "
+                                            "are reserved; free one, or wait until one "
+                                            "expires",
+                                       n_fit)
+                           : lb_refuse(job, GRPC_RESOURCE_EXHAUSTED,
+                                       "ipFamily: none of the %zu instances that "
+                                            "may be reserved has an address of it",
+                                       n_permitted));
+    return NULL;
 }
 
 /* Parses what 'job' asks for into 'r'. */
@@ -178,9 +179,9 @@ lb_reserve(struct lb_job *job)
     char *error = parse__(job, &r);
 
     if (!error) {
-        error = find_instance__(job, r.family, &instance);
+        instance = find_instance__(job, r.family, &error);
     }
-    if (!error) {
+    if (instance) {
         r.entry.id = job->book->reservations.last + 1;
         r.instance = instance->id;
         error = reserve__(job, &r);
