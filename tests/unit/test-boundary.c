@@ -185,6 +185,13 @@ test_liar(void **state)
     add(p, 3, 100000, UINT32_MAX, NOW);
     assert_in_range(choose(&settings, p), 108000, 108001);
     predictor_destroy(p);
+
+    p = setup();
+    add(p, 1, 100000, 1000, NOW);
+    add(p, 2, 100000, 1000, NOW);
+    add(p, 3, 100000, 3000, NOW);
+    assert_int_equal(choose(&settings, p), 102528); /* 102401, by 128. */
+    predictor_destroy(p);
 }
 
 static void
