@@ -13,7 +13,7 @@ core_SRCS := controller/core/addr.c controller/core/apportion.c \
 	controller/core/prefix.c controller/core/shuffle.c \
 	controller/core/slots.c
 # Tokens need libcrypto, so who uses them says so.
-token_SRCS := controller/core/token.c
+token_SRCS := controller/core/token.c controller/core/token-tree.c
 token_PKGS := libcrypto
 book_SRCS := controller/core/book.c controller/core/control.c controller/core/control-share.c \
 	controller/core/control-warn.c $(token_SRCS)

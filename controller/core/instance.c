@@ -270,24 +270,24 @@ interface_next_hop(const struct interface *iface, const struct in6_addr *ip,
     return longest >= 0 || !has_networks__(iface, ip);
 }
 
+static int
+member_compare__(const void *a_, const void *b_)
+{
+    const struct member *a = a_;
+    const struct member *b = b_;
+
+    return (a->id > b->id) - (a->id < b->id);
+}
+
 /* Returns the member with the given 'id', or NULL. */
 const struct member *
 instance_find_member(const struct instance *instance, uint16_t id)
 {
-    size_t lo = 0;
-    size_t hi = instance->n_members;
+    const struct member key = { .id = id };
 
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-
-        if (instance->members[mid].id < id) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    return lo < instance->n_members && instance->members[lo].id == id
-               ? &instance->members[lo]
+    return instance->n_members
+               ? bsearch(&key, instance->members, instance->n_members,
+                         sizeof key, member_compare__)
                : NULL;
 }
 
