@@ -52,7 +52,9 @@ config_SRCS := controller/config.c controller/config-admin.c \
 	controller/log.c
 
 trace_SRCS := controller/trace.c controller/trace-packet.c
-store_SRCS := controller/store/store.c controller/store/store-db.c
+store_SRCS := controller/store/db-file.c controller/store/store.c \
+	controller/store/store-db.c controller/store/worker.c
+series_SRCS := controller/store/series.c controller/store/series-db.c
 store_PKGS := libevent_core sqlite3
 record_SRCS := controller/store/book-record.c \
 	controller/store/overlay-record.c controller/store/record-text.c
@@ -62,7 +64,8 @@ engine_SRCS := lib/histogram.c controller/counters.c controller/engine.c \
 	controller/engine-control.c controller/engine-held.c controller/engine-operation.c \
 	controller/engine-plan.c controller/epoch-log.c \
 	controller/engine-cleanup.c controller/engine-store.c \
-	controller/engine-timing.c $(record_SRCS) $(store_SRCS) \
+	controller/engine-timing.c $(record_SRCS) $(series_SRCS) \
+	$(store_SRCS) \
 	controller/sync.c endpoints/wire.c
 engine_PKGS := sqlite3
 
@@ -230,6 +233,11 @@ UNIT_TESTS += test-store
 test-store_SRCS := tests/unit/test-store.c $(store_SRCS) \
 	controller/core/mem.c
 test-store_PKGS := $(store_PKGS)
+
+UNIT_TESTS += test-series
+test-series_SRCS := tests/unit/test-series.c $(series_SRCS) $(store_SRCS) \
+	controller/core/mem.c
+test-series_PKGS := $(store_PKGS)
 
 UNIT_TESTS += test-book-record
 test-book-record_SRCS := tests/unit/test-book-record.c \

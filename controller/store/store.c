@@ -2,19 +2,18 @@
 
 #include "controller/store/store.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <event2/event.h>
+#include <time.h>
 
 #include "controller/core/mem.h"
 #include "controller/store/store-db.h"
+#include "controller/store/worker.h"
+
+/* Pages in FILE-wal that are moved when nothing waits, and in any case. */
+#define CHECKPOINT_IDLE 1000
+#define CHECKPOINT_BUSY 10000
 
 /* One change; 'value' is NULL to remove. */
 struct change {
@@ -23,7 +22,7 @@ struct change {
 };
 
 struct store_txn {
-    struct store_txn *next;
+    struct worker_job job;
     struct change *changes;
     size_t n;
     size_t allocated;
@@ -32,41 +31,16 @@ struct store_txn {
     char *error;
 };
 
-struct txn_list {
-    struct store_txn *head;
-    struct store_txn **tail; /* Where the next one goes. */
-};
-
 struct store {
-    struct store_db *db; /* The writer's, while it runs. */
-    pthread_t writer;
-    struct event *event;
-    int fd; /* Tells the event loop of 'done'. */
+    struct store_db db; /* The worker's, while it runs. */
+    struct worker *worker;
 
     pthread_mutex_t mutex; /* For all below. */
-    pthread_cond_t wanted;
-    struct txn_list queue; /* To be written. */
-    struct txn_list done;  /* To be reported. */
-    bool closing;
+    struct store_stats stats;
+    char *error; /* Of the last commit, or NULL. */
 };
 
-static void
-txn_list_init__(struct txn_list *list)
-{
-    list->head = NULL;
-    list->tail = &list->head;
-}
-
-/* Moves all of 'from' to the end of 'to'. */
-static void
-txn_list_move__(struct txn_list *to, struct txn_list *from)
-{
-    if (from->head) {
-        *to->tail = from->head;
-        to->tail = from->tail;
-        txn_list_init__(from);
-    }
-}
+/* Transactions. */
 
 /* Creates a transaction that changes nothing.  store_commit() takes it over. */
 struct store_txn *
@@ -79,20 +53,38 @@ store_txn_create(void)
 void
 store_txn_destroy(struct store_txn *txn)
 {
-    for (size_t i = 0; txn && i < txn->n; i++) {
-        free(txn->changes[i].key);
-        free(txn->changes[i].value);
-    }
     if (txn) {
+        for (size_t i = 0; i < txn->n; i++) {
+            free(txn->changes[i].key);
+            free(txn->changes[i].value);
+        }
         free(txn->changes);
         free(txn->error);
         free(txn);
     }
 }
 
+/* Refuses what the file shall not hold, and what is in its way. */
+static void
+txn_check__(struct store_txn *txn, const char *key, const char *value)
+{
+    size_t n = value ? strlen(value) : 0;
+
+    if (!txn->error && strlen(key) > STORE_KEY_MAX) {
+        txn->error = mem_printf("state_file: the key %.32s... has more than "
+                                "%d bytes",
+                                key, STORE_KEY_MAX);
+    } else if (!txn->error && n > STORE_VALUE_MAX) {
+        txn->error = mem_printf("state_file: record %s would have %zu bytes, "
+                                "more than %d",
+                                key, n, STORE_VALUE_MAX);
+    }
+}
+
 static void
 txn_add__(struct store_txn *txn, const char *key, const char *value)
 {
+    txn_check__(txn, key, value);
     if (txn->n >= txn->allocated) {
         txn->changes =
             mem_grow(txn->changes, &txn->allocated, sizeof *txn->changes);
@@ -131,118 +123,106 @@ store_txn_get(const struct store_txn *txn, size_t index, const char **value)
     return txn->changes[index].key;
 }
 
-/* The writer. */
+/* The worker's part. */
+
+static uint64_t
+now_us__(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t) ts.tv_sec * 1000000 + (uint64_t) ts.tv_nsec / 1000;
+}
 
 static char *
-write_all__(struct store_db *db, const struct txn_list *list)
+put_all__(struct store_db *db, const struct store_txn *txn)
 {
-    char *error = store_db_begin(db);
+    char *error = NULL;
 
-    for (struct store_txn *txn = list->head; txn; txn = txn->next) {
-        for (size_t i = 0; !error && i < txn->n; i++) {
-            error =
-                store_db_put(db, txn->changes[i].key, txn->changes[i].value);
-        }
-    }
-    error = error ? error : store_db_commit(db);
-    if (error) {
-        store_db_rollback(db);
+    for (size_t i = 0; !error && i < txn->n; i++) {
+        error = store_db_put(db, txn->changes[i].key, txn->changes[i].value);
     }
     return error;
 }
 
-/* Writes those of 'list', as one, and stores in each what came of it. */
-static void
-write__(struct store_db *db, const struct txn_list *list)
+/* Writes all 'jobs' that are not refused, as one. */
+static char *
+write_all__(struct store_db *db, struct worker_job *jobs)
 {
-    char *error = write_all__(db, list);
+    char *error = db_file_begin(&db->file);
 
-    for (struct store_txn *txn = list->head; error && txn; txn = txn->next) {
-        txn->error = mem_strdup(error);
+    for (; !error && jobs; jobs = jobs->next) {
+        const struct store_txn *txn = (const struct store_txn *) jobs;
+
+        error = txn->error ? NULL : put_all__(db, txn);
     }
-    free(error);
+    error = error ? error : db_file_commit(&db->file);
+    if (error) {
+        db_file_rollback(&db->file);
+    }
+    return error;
+}
+
+/* Stores in each of 'jobs' what came of it.  Returns how many were done. */
+static size_t
+spread_error__(struct worker_job *jobs, const char *error, size_t *n_failed)
+{
+    size_t n_done = 0;
+
+    *n_failed = 0;
+    for (; jobs; jobs = jobs->next) {
+        struct store_txn *txn = (struct store_txn *) jobs;
+
+        if (error && !txn->error) {
+            txn->error = mem_strdup(error);
+        }
+        *n_failed += txn->error != NULL;
+        n_done += !txn->error;
+    }
+    return n_done;
 }
 
 static void
-wake_loop__(const struct store *store)
+work__(void *store_, struct worker_job *jobs)
 {
-    const uint64_t one = 1;
+    struct store *store = store_;
+    uint64_t start = now_us__();
+    char *error = write_all__(&store->db, jobs);
+    uint64_t us = now_us__() - start;
+    size_t n_done, n_failed;
 
-    /* It cannot fail: the counter is read before it overflows. */
-    if (write(store->fd, &one, sizeof one) != sizeof one) {
-        abort();
-    }
+    n_done = spread_error__(jobs, error, &n_failed);
+    pthread_mutex_lock(&store->mutex);
+    store->stats.transactions += n_done;
+    store->stats.failures += n_failed;
+    store->stats.commits += !error;
+    store->stats.commit_us += us;
+    store->stats.last_us = us;
+    store->stats.max_us = us > store->stats.max_us ? us : store->stats.max_us;
+    free(store->error);
+    store->error = error;
+    pthread_mutex_unlock(&store->mutex);
+    db_file_checkpoint(&store->db.file, CHECKPOINT_BUSY);
 }
 
-static void *
-writer_main__(void *store_)
+static void
+idle__(void *store_)
 {
     struct store *store = store_;
 
-    pthread_mutex_lock(&store->mutex);
-    for (;;) {
-        struct txn_list list;
-
-        while (!store->queue.head && !store->closing) {
-            pthread_cond_wait(&store->wanted, &store->mutex);
-        }
-        if (!store->queue.head) {
-            break;
-        }
-        txn_list_init__(&list);
-        txn_list_move__(&list, &store->queue);
-        pthread_mutex_unlock(&store->mutex);
-        write__(store->db, &list);
-        pthread_mutex_lock(&store->mutex);
-        txn_list_move__(&store->done, &list);
-        wake_loop__(store);
-    }
-    pthread_mutex_unlock(&store->mutex);
-    return NULL;
+    db_file_checkpoint(&store->db.file, CHECKPOINT_IDLE);
 }
 
-/* The event loop. */
+/* The event loop's part. */
 
 static void
-report__(struct store *store)
+report__(void *store, struct worker_job *job)
 {
-    struct txn_list list;
-    struct store_txn *next;
+    struct store_txn *txn = (struct store_txn *) job;
 
-    txn_list_init__(&list);
-    pthread_mutex_lock(&store->mutex);
-    txn_list_move__(&list, &store->done);
-    pthread_mutex_unlock(&store->mutex);
-    for (struct store_txn *txn = list.head; txn; txn = next) {
-        next = txn->next;
-        txn->done(txn->aux, txn->error);
-        store_txn_destroy(txn);
-    }
-}
-
-static void
-done_cb__(evutil_socket_t fd, short events, void *store)
-{
-    uint64_t n;
-
-    (void) events;
-    if (read(fd, &n, sizeof n) == sizeof n) {
-        report__(store);
-    }
-}
-
-/* Starts the writer with all signals blocked, which are the event loop's. */
-static int
-start_writer__(struct store *store)
-{
-    sigset_t all, old;
-    int error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(&store->writer, NULL, writer_main__, store);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return error;
+    (void) store;
+    txn->done(txn->aux, txn->error);
+    store_txn_destroy(txn);
 }
 
 /* Opens 'file', which is made if it is not there, as a store that reports to the
@@ -251,8 +231,10 @@ start_writer__(struct store *store)
 char *
 store_open(struct event_base *base, const char *file, struct store **storep)
 {
+    static const struct worker_ops ops = { work__, idle__, report__ };
     struct store *store = mem_zalloc(sizeof *store);
-    char *error = store_db_open(file, &store->db);
+    char *error = store_db_open(&store->db, file);
+    int err;
 
     *storep = NULL;
     if (error) {
@@ -260,22 +242,11 @@ store_open(struct event_base *base, const char *file, struct store **storep)
         return error;
     }
     pthread_mutex_init(&store->mutex, NULL);
-    pthread_cond_init(&store->wanted, NULL);
-    txn_list_init__(&store->queue);
-    txn_list_init__(&store->done);
-    store->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (store->fd < 0 || start_writer__(store)) {
-        error = mem_printf("state_file: no writer: %s", strerror(errno));
-        if (store->fd >= 0) {
-            close(store->fd);
-        }
-        store_db_close(store->db);
-        free(store);
-        return error;
+    err = worker_create(base, &ops, store, &store->worker);
+    if (err) {
+        store_close(store);
+        return mem_printf("state_file: no writer: %s", strerror(err));
     }
-    store->event =
-        event_new(base, store->fd, EV_READ | EV_PERSIST, done_cb__, store);
-    event_add(store->event, NULL);
     *storep = store;
     return NULL;
 }
@@ -285,18 +256,10 @@ void
 store_close(struct store *store)
 {
     if (store) {
-        pthread_mutex_lock(&store->mutex);
-        store->closing = true;
-        pthread_cond_signal(&store->wanted);
-        pthread_mutex_unlock(&store->mutex);
-        pthread_join(store->writer, NULL);
-        report__(store);
-
-        event_free(store->event);
-        close(store->fd);
-        store_db_close(store->db);
-        pthread_cond_destroy(&store->wanted);
+        worker_destroy(store->worker);
+        store_db_close(&store->db);
         pthread_mutex_destroy(&store->mutex);
+        free(store->error);
         free(store);
     }
 }
@@ -308,12 +271,7 @@ char *
 store_load(struct store *store, const char *prefix, store_record_cb *cb,
            void *aux)
 {
-    char *error;
-
-    pthread_mutex_lock(&store->mutex);
-    error = store_db_load(store->db, prefix, cb, aux);
-    pthread_mutex_unlock(&store->mutex);
-    return error;
+    return store_db_load(&store->db, prefix, cb, aux);
 }
 
 /* Has 'txn', which is taken over, written, and calls 'done' after that. */
@@ -323,9 +281,28 @@ store_commit(struct store *store, struct store_txn *txn, store_done_cb *done,
 {
     txn->done = done;
     txn->aux = aux;
+    worker_submit(store->worker, &txn->job);
+}
+
+/* Stores in '*stats' what became of the transactions so far. */
+void
+store_get_stats(struct store *store, struct store_stats *stats)
+{
     pthread_mutex_lock(&store->mutex);
-    *store->queue.tail = txn;
-    store->queue.tail = &txn->next;
-    pthread_cond_signal(&store->wanted);
+    *stats = store->stats;
     pthread_mutex_unlock(&store->mutex);
+    stats->queue = worker_count(store->worker);
+}
+
+/* Returns why the last commit failed, which the caller must free, or NULL if the
+ * store is healthy. */
+char *
+store_get_error(struct store *store)
+{
+    char *error;
+
+    pthread_mutex_lock(&store->mutex);
+    error = store->error ? mem_strdup(store->error) : NULL;
+    pthread_mutex_unlock(&store->mutex);
+    return error;
 }

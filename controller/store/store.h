@@ -13,13 +13,21 @@
  * and so does one whose machine does.  Transactions that wait while another one
  * is written are written together.
  *
+ * If the disk is full or fails, nothing of what was to be written together is
+ * done, and the call backs say why.  The next transaction tries again.
+ *
  * The file is locked as long as the store is open. */
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct event_base;
 struct store;
 struct store_txn;
+
+/* A transaction with more than that, in bytes, fails. */
+#define STORE_KEY_MAX 255
+#define STORE_VALUE_MAX (16 * 1024 * 1024)
 
 /* 'error' is NULL if the transaction is on the disk.  Otherwise it says why
  * nothing of it is. */
@@ -43,5 +51,18 @@ const char *
 store_txn_get(const struct store_txn *, size_t index, const char **value);
 void
 store_commit(struct store *, struct store_txn *, store_done_cb *, void *aux);
+
+struct store_stats {
+    uint64_t transactions; /* That are on the disk. */
+    uint64_t failures;     /* Ones that are not. */
+    uint64_t commits;      /* Of transactions that were written together. */
+    uint64_t commit_us;    /* How long all of them took, in microseconds, */
+    uint64_t last_us;      /* the last one, */
+    uint64_t max_us;       /* and the longest one. */
+    size_t queue;          /* Transactions that wait. */
+};
+
+void store_get_stats(struct store *, struct store_stats *);
+char *store_get_error(struct store *);
 
 #endif /* store.h */

@@ -208,7 +208,7 @@ test_foreign(void **state)
     setup(&f);
     write_file(&f, 0, text, sizeof text);
     unit_assert_error(store_open(f.base, f.file, &f.store),
-                      "move it away to start without");
+                      "or move it away to start without");
     teardown(&f);
 
     /* A database of another program, or of another evlbd. */
@@ -218,11 +218,11 @@ test_foreign(void **state)
     store_close(f.store);
     write_file(&f, 68, "abcd", 4);
     unit_assert_error(store_open(f.base, f.file, &f.store),
-                      "is a database of another program");
+                      "is a database of something else");
     write_file(&f, 68, "evlb", 4);
     write_file(&f, 60, "\0\0\0\7", 4);
     unit_assert_error(store_open(f.base, f.file, &f.store),
-                      "in format 7; this one knows 1");
+                      "in format 7; this one knows formats up to 2");
     teardown(&f);
 }
 
@@ -245,7 +245,7 @@ test_damaged(void **state)
     memset(junk, 0xa5, sizeof junk);
     write_file(&f, 4096, junk, sizeof junk);
     unit_assert_error(store_open(f.base, f.file, &f.store),
-                      "move it away to start without");
+                      "or move it away to start without");
     teardown(&f);
 }
 
