@@ -40,7 +40,7 @@ find_group__(struct reader *r, const config_setting_t *setting)
 
 void
 parse_admin(struct reader *r, const config_setting_t *root,
-            struct admin_settings *admin)
+            const char *state_dir, struct admin_settings *admin)
 {
     static const char *const names[] = { "socket", "group", NULL };
     const config_setting_t *group = config_setting_get_member(root, "admin");
@@ -52,8 +52,12 @@ parse_admin(struct reader *r, const config_setting_t *root,
     }
     setting =
         group && !r->error ? config_setting_get_member(group, "socket") : NULL;
-    admin->socket =
-        mem_strdup(setting ? reader_to_string(r, setting) : ADMIN_SOCKET);
+    if (setting) {
+        admin->socket = mem_strdup(reader_to_string(r, setting));
+    } else {
+        admin->socket = state_dir ? mem_printf("%s/evlbd.sock", state_dir)
+                                  : mem_strdup(ADMIN_SOCKET);
+    }
     admin->asked = setting != NULL;
     if (setting && *admin->socket) {
         check_socket__(r, setting, admin->socket);

@@ -11,15 +11,18 @@
 #include "controller/core/instance.h"
 
 struct admin_settings;
+struct evlb_config;
 struct http_settings;
 struct log_settings;
 struct tls_files;
 
+void parse_state_place(struct reader *, const config_setting_t *root,
+                       struct evlb_config *);
 void parse_http(struct reader *, const config_setting_t *root,
                 struct http_settings *);
 void http_settings_destroy(struct http_settings *);
 void parse_admin(struct reader *, const config_setting_t *root,
-                 struct admin_settings *);
+                 const char *state_dir, struct admin_settings *);
 char *config_file_read(config_t *, const char *file);
 
 void

@@ -27,6 +27,7 @@ evlb_config_destroy(struct evlb_config *config)
         log_settings_destroy(&config->log);
         free(config->file);
         free(config->state_file);
+        free(config->state_dir);
         free(config);
     }
 }
@@ -111,32 +112,20 @@ parse_openflow__(struct reader *r, const config_setting_t *root,
 }
 
 static void
-parse_state_file__(struct reader *r, const config_setting_t *root,
-                   struct evlb_config *config)
-{
-    const config_setting_t *setting =
-        r->error ? NULL : config_setting_get_member(root, "state_file");
-    const char *file = setting ? reader_to_string(r, setting) : "";
-
-    if (!r->error && *file && *file != '/') {
-        reader_fail(r, setting, "\"%s\" is no absolute path", file);
-    }
-    config->state_file = setting ? mem_strdup(file) : NULL;
-}
-
-static void
 parse_root__(struct reader *r, const config_setting_t *root,
              struct evlb_config *config)
 {
     static const char *const names[] = {
-        "admin",   "openflow",   "log",          "l2_miss",  "neighbour",
-        "bridges", "interfaces", "instances",    "min_lead", "epochs_kept",
-        "quiesce", "state_file", "reservations", "http",     NULL
+        "admin",     "openflow",     "log",        "l2_miss",
+        "neighbour", "bridges",      "interfaces", "instances",
+        "min_lead",  "epochs_kept",  "quiesce",    "state_file",
+        "state_dir", "reservations", "http",       NULL
     };
     static const char *const l2_misses[] = { "drop", "normal", NULL };
 
     reader_check_names(r, root, names);
-    parse_admin(r, root, &config->admin);
+    parse_state_place(r, root, config);
+    parse_admin(r, root, config->state_dir, &config->admin);
     parse_openflow__(r, root, config);
     parse_http(r, root, &config->http);
     parse_log(r, root, &config->log);
@@ -145,7 +134,6 @@ parse_root__(struct reader *r, const config_setting_t *root,
         reader_find_choice(r, root, "l2_miss", l2_misses, 1);
     parse_epoch_settings(r, root, &config->state);
     parse_reservations(r, root, &config->state.reservations);
-    parse_state_file__(r, root, config);
     parse_bridges(r, root, &config->state);
     parse_interfaces(r, root, &config->state);
     parse_instances(r, root, &config->state);

@@ -62,6 +62,7 @@ struct evlb_config {
     struct http_settings http;
     struct log_settings log;
     char *state_file; /* Empty for none, NULL if the file does not say. */
+    char *state_dir;  /* Where it is then, an absolute path, or NULL. */
     struct state state;
 };
 

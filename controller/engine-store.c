@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <openvswitch/vlog.h>
 
@@ -26,15 +27,20 @@ record_cb__(void *overlay, const char *key, const char *value)
     return overlay_record_parse(overlay, key, value);
 }
 
-/* Returns the file that the configuration says or, if it says nothing, the one
- * in the directory that systemd made for us; or NULL for none. */
+/* Returns the file that state is kept in, or NULL for none: the one that the
+ * configuration says; or one in the directory that it or the environment says,
+ * which is made if it is not there; or in the one that systemd made for us. */
 static char *
 get_file__(const struct evlb_config *config)
 {
-    const char *directory = getenv("STATE_DIRECTORY");
+    const char *directory =
+        config->state_dir ? config->state_dir : getenv("STATE_DIRECTORY");
 
     if (config->state_file) {
         return *config->state_file ? mem_strdup(config->state_file) : NULL;
+    }
+    if (config->state_dir) {
+        mkdir(config->state_dir, 0750); /* Opening the file tells the rest. */
     }
     return directory ? mem_printf("%s/" DEFAULT_NAME, directory) : NULL;
 }

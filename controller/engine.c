@@ -338,6 +338,13 @@ set_limits__(struct engine *engine)
     }
 }
 
+/* Returns true if 'a' and 'b', which may be NULL, are different settings. */
+static bool
+differ__(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) != 0 : a != b;
+}
+
 static void
 warn_next_start__(const struct evlb_config *old, const struct evlb_config *new)
 {
@@ -345,9 +352,11 @@ warn_next_start__(const struct evlb_config *old, const struct evlb_config *new)
         VLOG_WARN("%s: openflow.listen takes effect at the next start",
                   new->file);
     }
-    if (!old->state_file != !new->state_file
-        || (new->state_file &&strcmp(old->state_file, new->state_file))) {
+    if (differ__(old->state_file, new->state_file)) {
         VLOG_WARN("%s: state_file takes effect at the next start", new->file);
+    }
+    if (differ__(old->state_dir, new->state_dir)) {
+        VLOG_WARN("%s: state_dir takes effect at the next start", new->file);
     }
 }
 

@@ -47,6 +47,7 @@ config_SRCS := controller/config.c controller/config-admin.c \
 	controller/config-member.c controller/config-neighbour.c \
 	controller/config-numbers.c \
 	controller/config-reader.c controller/config-reservations.c \
+	controller/config-state.c \
 	controller/config-sync.c \
 	controller/config-values.c controller/sync-address.c \
 	controller/log.c
@@ -166,7 +167,7 @@ service_FORMAT := pytest
 service_TIMEOUT := 120
 service_DEPS := build/bin/evlbd build/evlbd.service
 CONFIGS += configs/evlb.conf
-EXAMPLES += configs/demo.conf configs/dpdk.conf
+EXAMPLES += configs/demo.conf configs/dpdk.conf configs/local.conf
 
 UNIT_TESTS += test-prefix
 test-prefix_SRCS := tests/unit/test-prefix.c controller/core/prefix.c

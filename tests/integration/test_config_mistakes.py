@@ -80,7 +80,8 @@ def test_each_setting_is_documented():
     assert known_settings() - documented == set()
 
 
-@pytest.mark.parametrize("name", ["demo.conf", "dpdk.conf", "evlb.conf"])
+@pytest.mark.parametrize("name", ["demo.conf", "dpdk.conf", "evlb.conf",
+                                  "local.conf"])
 def test_what_is_shipped_is_correct(name):
     assert check(os.path.join(TOP, "configs", name)) == (0, "")
 

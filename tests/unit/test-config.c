@@ -538,6 +538,57 @@ test_allow_plain(void **state)
     free(text);
 }
 
+/* Checks where 'text' has state and the operator's socket. */
+static void
+check_state(const char *text, const char *file, const char *dir,
+            const char *socket)
+{
+    struct evlb_config *config = load_good(text);
+
+    if (file) {
+        assert_string_equal(config->state_file, file);
+    } else {
+        assert_null(config->state_file);
+    }
+    if (dir) {
+        assert_string_equal(config->state_dir, dir);
+    } else {
+        assert_null(config->state_dir);
+    }
+    assert_string_equal(config->admin.socket, socket);
+    assert_false(config->admin.asked);
+    evlb_config_destroy(config);
+}
+
+static void
+test_state_dir(void **state)
+{
+    char *here = getcwd(NULL, 0);
+    char *dir = mem_printf("%s/some/where", here);
+    char *socket = mem_printf("%s/evlbd.sock", dir);
+
+    (void) state;
+    unsetenv("EVLB_STATE_DIR");
+    check_state(HEAD, NULL, NULL, ADMIN_SOCKET);
+    check_state(HEAD "state_file = \"/a/b\";", "/a/b", NULL, ADMIN_SOCKET);
+    check_state(HEAD "state_dir = \"/a\";", NULL, "/a", "/a/evlbd.sock");
+    check_state(HEAD "state_dir = \"some/where\";", NULL, dir, socket);
+    check_state(HEAD "state_dir = \"/a\"; state_file = \"\";", "", "/a",
+                "/a/evlbd.sock");
+
+    setenv("EVLB_STATE_DIR", "/c", 1);
+    check_state(HEAD, NULL, "/c", "/c/evlbd.sock");
+    check_state(HEAD "state_dir = \"/a\";", NULL, "/c", "/c/evlbd.sock");
+    setenv("EVLB_STATE_DIR", "some/where", 1);
+    check_state(HEAD, NULL, dir, socket);
+    setenv("EVLB_STATE_DIR", "", 1);
+    check_state(HEAD "state_dir = \"/a\";", NULL, "/a", "/a/evlbd.sock");
+    unsetenv("EVLB_STATE_DIR");
+    free(socket);
+    free(dir);
+    free(here);
+}
+
 /* The configurations that come with the program are correct. */
 static void
 test_shipped(void **state)
@@ -547,6 +598,11 @@ test_shipped(void **state)
     (void) state;
     unit_assert_error(evlb_config_load("configs/demo.conf", &config), NULL);
     assert_int_equal(config->state.n_instances, 1);
+    evlb_config_destroy(config);
+    unit_assert_error(evlb_config_load("configs/local.conf", &config), NULL);
+    assert_int_equal(config->state.n_instances, 2);
+    assert_true(config->state.instances[1].reservable);
+    assert_true(config->state.reservations.loopback_workers);
     evlb_config_destroy(config);
 }
 
@@ -564,6 +620,7 @@ main(void)
         cmocka_unit_test(test_allow_plain),
         cmocka_unit_test(test_shipped),
         cmocka_unit_test(test_reservable),
+        cmocka_unit_test(test_state_dir),
         cmocka_unit_test(test_reservations),
         cmocka_unit_test(test_reservations_defaults),
     };
