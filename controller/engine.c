@@ -247,38 +247,19 @@ get_storing__(const struct engine *engine)
     return engine->batch ? engine->batch->draft.overlay : NULL;
 }
 
-/* Returns the reason why reservations of 'book' have no instance in 'config',
- * and stores in '*line' whose line says so; or returns NULL. */
-static char *
-check_book__(const struct book *book, const struct evlb_config *config,
-             int *line)
-{
-    for (size_t i = 0; i < book->reservations.n; i++) {
-        const struct reservation *r = book_get_reservation(book, i);
-        const struct instance *instance =
-            state_find_instance(&config->state, r->instance);
-
-        if (!instance || !instance->reservable) {
-            *line = instance ? instance->line : 0;
-            return mem_printf("instance %" PRIu16 " has reservation %" PRIu64
-                              " (\"%s\"), so that it must stay and be "
-                              "reservable: free it first",
-                              r->instance, r->entry.id, r->name);
-        }
-    }
-    return NULL;
-}
-
 /* Checks that 'config' has what is reserved, or is being reserved. */
 static char *
 check_reserved__(const struct engine *engine, const struct evlb_config *config,
                  int *line)
 {
+    const struct state *old = &engine->config->state;
+    const struct state *new = &config->state;
     const struct book *storing =
         engine->batch ? engine->batch->draft.book : NULL;
-    char *error = check_book__(engine->book, config, line);
+    char *error = book_check_successor(engine->book, old, new, line);
 
-    return error || !storing ? error : check_book__(storing, config, line);
+    return error || !storing ? error
+                             : book_check_successor(storing, old, new, line);
 }
 
 /* Fills 'r', which has its configuration, and checks all of it. */

@@ -15,7 +15,7 @@ core_SRCS := controller/core/addr.c controller/core/apportion.c \
 # Tokens need libcrypto, so who uses them says so.
 token_SRCS := controller/core/token.c controller/core/token-tree.c
 token_PKGS := libcrypto
-book_SRCS := controller/core/book.c controller/core/control.c controller/core/control-share.c \
+book_SRCS := controller/core/book.c controller/core/book-check.c controller/core/control.c controller/core/control-share.c \
 	controller/core/control-warn.c $(token_SRCS)
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 	controller/rules/rule-diff.c controller/rules/rule-epochs.c \
@@ -253,6 +253,15 @@ fuzz-book-record_SRCS := tests/fuzz/fuzz-book-record.c \
 	$(store_SRCS) $(core_SRCS) $(book_SRCS)
 fuzz-book-record_SEEDS := tests/fuzz/seeds/book-record
 fuzz-book-record_PKGS := $(store_PKGS) $(token_PKGS)
+
+UNIT_TESTS += test-issue
+test-issue_SRCS := tests/unit/test-issue.c controller/core/issue.c \
+	controller/core/mem.c
+
+UNIT_TESTS += test-book
+test-book_SRCS := tests/unit/test-book.c tests/unit/random-book.c \
+	$(book_SRCS) $(core_SRCS)
+test-book_PKGS := $(token_PKGS)
 
 UNIT_TESTS += test-control
 test-control_SRCS := tests/unit/test-control.c tests/unit/control-world.c \

@@ -29,6 +29,7 @@
 #include "controller/core/addr.h"
 #include "controller/core/slots.h"
 
+struct state;
 struct token_tree;
 
 #define BOOK_NAME_MAX 253
@@ -164,6 +165,9 @@ book_find_worker(const struct book *, uint64_t reservation,
                  const struct in6_addr *ip, uint16_t base);
 const struct session **
 book_find_sessions(const struct book *, uint64_t reservation, size_t *n);
+
+char *book_check_successor(const struct book *, const struct state *old,
+                           const struct state *new, int *line);
 
 const char *strategy_to_string(enum strategy);
 bool strategy_from_string(const char *, enum strategy *);
