@@ -22,6 +22,7 @@ dpdk_FORMAT := tap
 dpdk_TIMEOUT := 120
 dpdk_DEPS := all
 
+include tests/api/module.mk
 include tests/bench/module.mk
 include tests/conformance/module.mk
 include tests/ovs/module.mk
