@@ -216,7 +216,10 @@ plan_finish__(const struct plan *plan, uint8_t bits)
         shares[i] = (struct calendar_share){ m->member, m->weight,
                                              m->min_factor, m->max_factor };
     }
-    calendar = calendar_restore(shares, plan->n, bits, plan->slots);
+    calendar = calendar_restore(shares, plan->n, bits, plan->slots,
+                                plan->options.strategy == STRATEGY_DYNAMIC
+                                    ? &plan->options.seed
+                                    : NULL);
     free(shares);
     return calendar;
 }

@@ -51,8 +51,7 @@ calendar_alloc__(const struct calendar_share *shares, size_t n, uint8_t bits)
 
     calendar =
         mem_alloc(sizeof *calendar + (sizeof calendar->members[0] << bits));
-    calendar->n_refs = 1;
-    calendar->bits = bits;
+    *calendar = (struct calendar){ .n_refs = 1, .bits = bits };
     calendar->shares = mem_dup(shares, n * sizeof *shares);
     calendar->n_shares = n;
     qsort(calendar->shares, n, sizeof *shares, share_compare__);
@@ -121,13 +120,16 @@ calendar_create(const struct calendar_share *shares, size_t n, uint8_t bits,
 }
 
 /* Returns the calendar that has the given 'members' in its 2^'bits' slots, and
- * that was made from the 'n' 'shares', which is remembered only. */
+ * that was made from the 'n' 'shares' and, if it was shuffled, from '*seed'.
+ * These are remembered only; 'seed' is NULL if it was not. */
 const struct calendar *
 calendar_restore(const struct calendar_share *shares, size_t n, uint8_t bits,
-                 const uint16_t *members)
+                 const uint16_t *members, const uint64_t *seed)
 {
     struct calendar *calendar = calendar_alloc__(shares, n, bits);
 
+    calendar->shuffled = seed != NULL;
+    calendar->seed = seed ? *seed : 0;
     memcpy(calendar->members, members, sizeof *members << bits);
     return calendar;
 }

@@ -53,6 +53,8 @@ struct calendar {
     unsigned int n_refs;           /* Of calendar_ref(). */
     struct calendar_share *shares; /* What it was made from, by member. */
     size_t n_shares;
+    bool shuffled; /* Was its order made from 'seed'? */
+    uint64_t seed;
     uint8_t bits;       /* Logarithm of the number of slots. */
     uint16_t members[]; /* The member of each slot. */
 };
@@ -61,7 +63,7 @@ char *calendar_create(const struct calendar_share *, size_t n, uint8_t bits,
                       const struct calendar **);
 const struct calendar *
 calendar_restore(const struct calendar_share *, size_t n, uint8_t bits,
-                 const uint16_t *members);
+                 const uint16_t *members, const uint64_t *seed);
 const struct calendar *calendar_ref(const struct calendar *);
 void calendar_unref(const struct calendar *);
 

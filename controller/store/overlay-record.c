@@ -53,9 +53,12 @@ format_epoch__(FILE *stream, const struct epoch *epoch)
     for (size_t i = 0; i < calendar->n_shares; i++) {
         const struct calendar_share *share = &calendar->shares[i];
 
-        fprintf(stream, "share %" PRIu16 " %" PRIu32 " %.6f %.6f\n",
+        fprintf(stream, "share %" PRIu16 " %" PRIu32 " %.17g %.17g\n",
                 share->member, share->weight, share->min_factor,
                 share->max_factor);
+    }
+    if (calendar->shuffled) {
+        fprintf(stream, "seed %" PRIu64 "\n", calendar->seed);
     }
     fputs("slots", stream);
     for (size_t i = 0; i < calendar_n_slots(calendar); i++) {
@@ -118,6 +121,8 @@ struct parser {
     struct calendar_share *shares;
     size_t n_shares;
     size_t allocated_shares;
+    bool shuffled;
+    uint64_t seed;
 };
 
 /* Returns the next word of the line, "" if there is none. */
@@ -237,6 +242,7 @@ parse_epoch__(struct parser *p)
     p->epoch.xor = (uint16_t) next_number__(p, UINT16_MAX);
     p->bits = (uint8_t) next_number__(p, CALENDAR_BITS_MAX);
     p->n_shares = 0;
+    p->shuffled = false;
     p->bad = p->bad || p->in_epoch;
     p->in_epoch = true;
     return NULL;
@@ -260,6 +266,15 @@ parse_share__(struct parser *p)
     return NULL;
 }
 
+static char *
+parse_seed__(struct parser *p)
+{
+    p->seed = next_number__(p, UINT64_MAX);
+    p->bad = p->bad || !p->in_epoch || p->shuffled;
+    p->shuffled = true;
+    return NULL;
+}
+
 /* The slots come last, so the epoch is connected now. */
 static char *
 parse_slots__(struct parser *p)
@@ -275,7 +290,8 @@ parse_slots__(struct parser *p)
         p->bad = true;
         return NULL;
     }
-    calendar = calendar_restore(p->shares, p->n_shares, p->bits, members);
+    calendar = calendar_restore(p->shares, p->n_shares, p->bits, members,
+                                p->shuffled ? &p->seed : NULL);
     error = overlay_connect(p->overlay, p->instance, p->epoch.id,
                             p->epoch.first, p->epoch.xor, calendar);
     calendar_unref(calendar);
@@ -293,7 +309,7 @@ parse_line__(struct parser *p, char *line)
         { "oldest", parse_oldest__ }, { "member", parse_member__ },
         { "epoch", parse_epoch__ },   { "share", parse_share__ },
         { "slots", parse_slots__ },   { "generation", parse_generation__ },
-        { "source", parse_source__ },
+        { "source", parse_source__ }, { "seed", parse_seed__ },
     };
     const char *word = strtok_r(line, " ", &p->words);
 

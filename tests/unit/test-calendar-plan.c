@@ -182,6 +182,8 @@ test_seed(void **state)
     uint16_t slots[512];
 
     (void) state;
+    assert_false(spread->shuffled);
+    assert_true(b->shuffled && b->seed == 2);
     assert_true(calendar_equal(a, again));
     assert_false(calendar_equal(a, b));
     memcpy(slots, spread->members, sizeof slots);

@@ -371,7 +371,7 @@ test_restore(void **state)
                                              { 1, 3, 0, 0 } };
     const struct calendar *a = make(shares, 2, 3);
     const struct calendar *b =
-        calendar_restore(a->shares, a->n_shares, 3, a->members);
+        calendar_restore(a->shares, a->n_shares, 3, a->members, NULL);
 
     (void) state;
     assert_true(calendar_equal(a, b));

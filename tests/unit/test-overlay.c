@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "controller/core/calendar-plan.h"
 #include "controller/core/calendar.h"
 #include "controller/core/mem.h"
 #include "controller/rules/rule-diff.h"
@@ -509,6 +510,67 @@ test_random(void **state)
     state_destroy(&m.config);
 }
 
+/* Makes the calendar once more that 'calendar' is, from what is remembered. */
+static const struct calendar *
+make_again(const struct calendar *calendar)
+{
+    const struct calendar_options options = { STRATEGY_DYNAMIC,
+                                              calendar->seed };
+    struct calendar_member members[8] = { { .weight = 0 } };
+    const struct calendar *again;
+    bool bounded;
+
+    for (size_t i = 0; i < calendar->n_shares; i++) {
+        const struct calendar_share *share = &calendar->shares[i];
+
+        members[i] =
+            (struct calendar_member){ .member = share->member,
+                                      .weight = share->weight,
+                                      .min_factor = share->min_factor,
+                                      .max_factor = share->max_factor };
+    }
+    unit_assert_error(calendar_plan(members, calendar->n_shares, &options,
+                                    calendar->bits, &again, &bounded),
+                      NULL);
+    return again;
+}
+
+/* A calendar that was shuffled can be made again from its record. */
+static void
+test_shuffled_record(void **state)
+{
+    const struct calendar_member members[] = {
+        { .member = 7, .weight = 3, .min_factor = 1.0 / 3, .max_factor = 1.1 },
+        { .member = 2, .weight = 5 },
+        { .member = 9, .weight = 900, .max_factor = (double) 1.3f }
+    };
+    const struct calendar_options options = { STRATEGY_DYNAMIC, UINT64_MAX };
+    const struct calendar *calendar, *restored, *again;
+    struct overlay *overlay = overlay_create();
+    struct overlay *copy = overlay_create();
+    bool bounded;
+    char *record;
+
+    (void) state;
+    unit_assert_error(
+        calendar_plan(members, 3, &options, 9, &calendar, &bounded), NULL);
+    unit_assert_error(overlay_connect(overlay, 0, 1, 0, 0, calendar), NULL);
+    record = overlay_record_format(overlay_find(overlay, 0));
+    unit_assert_error(overlay_record_parse(copy, "instance/0", record), NULL);
+    restored = overlay_find(copy, 0)->epochs.epochs[0]->calendar;
+    assert_true(restored->shuffled);
+    assert_true(restored->seed == UINT64_MAX);
+    assert_true(calendar_equal(restored, calendar));
+    again = make_again(restored);
+    assert_true(calendar_equal(again, calendar));
+
+    calendar_unref(again);
+    calendar_unref(calendar);
+    free(record);
+    overlay_destroy(overlay);
+    overlay_destroy(copy);
+}
+
 /* Records that are not what evlbd writes. */
 static void
 test_bad_records(void **state)
@@ -540,6 +602,9 @@ test_bad_records(void **state)
         { "instance/0", "epoch 1 0 0 0\nshare 1 1 0 0\nslots\n", "line 3" },
         { "instance/0", "epoch 1 0 0 0\nshare 1 1 0 0\nslots 1 1\n",
           "line 3" },
+        { "instance/0", "seed 1\n", "line 1" },
+        { "instance/0", "epoch 1 0 0 0\nseed -1\n", "line 2" },
+        { "instance/0", "epoch 1 0 0 0\nseed 1\nseed 1\n", "line 3" },
         { "instance/0", "epoch 1 5 0 0\nslots 1\nepoch 2 5 0 0\nslots 1\n",
           "line 4: epoch 2 from tick 5 is not beyond" },
     };
@@ -559,9 +624,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing), cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_adopted), cmocka_unit_test(test_forget),
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_bad_records),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_adopted),
+        cmocka_unit_test(test_forget),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_bad_records),
+        cmocka_unit_test(test_shuffled_record),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
