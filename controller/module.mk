@@ -75,9 +75,10 @@ grpc_server_SRCS := controller/api/grpc-call.c controller/api/grpc-message.c \
 	controller/api/grpc-request.c controller/api/grpc-server.c \
 	controller/api/grpc-session.c controller/api/grpc-status.c \
 	controller/api/peer.c
-grpc_client_SRCS := controller/api/grpc-client.c \
+grpc_client_SRCS := controller/api/dial.c controller/api/grpc-client.c \
 	controller/api/grpc-client-session.c controller/api/grpc-message.c \
-	controller/api/grpc-status.c
+	controller/api/grpc-status.c controller/tls.c controller/tls-client.c
+grpc_client_PKGS := libevent_extra $(tls_PKGS)
 grpc_PKGS := libevent_core libnghttp2 libprotobuf-c
 admin_SRCS := controller/api/admin.c controller/api/admin-change.c \
 	controller/api/admin-counters.c controller/api/admin-describe.c \
@@ -133,10 +134,9 @@ evlbctl_SRCS := controller/ctl/evlbctl.c controller/ctl/arguments.c \
 	controller/ctl/call.c controller/ctl/trace.c controller/trace-switch.c \
 	controller/ctl/change.c controller/ctl/completion.c \
 	controller/ctl/flows.c controller/ctl/help.c controller/ctl/show.c controller/ctl/table.c \
-	controller/core/mem.c controller/target/ovs/address.c \
-	$(pb_json_SRCS) $(grpc_client_SRCS)
+	controller/core/mem.c $(pb_json_SRCS) $(grpc_client_SRCS)
 evlbctl_PROTOS := controller/api/admin.proto
-evlbctl_PKGS := $(grpc_PKGS)
+evlbctl_PKGS := $(grpc_PKGS) $(grpc_client_PKGS)
 MANS += build/man/evlbctl.8
 COMPLETIONS += build/completion/evlbctl
 
@@ -395,11 +395,19 @@ grpc-echo_PROTOS := tests/grpc/echo.proto
 grpc-echo_PKGS := $(grpc_PKGS) $(tls_PKGS)
 grpc-echo_OVS := yes
 
+# Our client, alone.
+HELPERS += grpc-ask
+grpc-ask_SRCS := tests/grpc/grpc-ask.c controller/core/mem.c \
+	$(grpc_client_SRCS)
+grpc-ask_PROTOS := tests/grpc/echo.proto
+grpc-ask_PKGS := $(grpc_PKGS) $(grpc_client_PKGS)
+
 CHECK_SUITES += grpc
-grpc_CMD := $(PYTEST) tests/integration/test_grpc.py
+grpc_CMD := $(PYTEST) tests/integration/test_grpc.py \
+	tests/integration/test_grpc_client.py
 grpc_FORMAT := pytest
 grpc_TIMEOUT := 300
-grpc_DEPS := build/san/bin/grpc-echo build/bin/evlbctl
+grpc_DEPS := build/san/bin/grpc-echo build/san/bin/grpc-ask build/bin/evlbctl
 
 UNIT_TESTS += test-grpc-client
 test-grpc-client_SRCS := tests/unit/test-grpc-client.c \

@@ -2,41 +2,58 @@
 
 #include "controller/api/grpc-client.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
+#include <event2/util.h>
 
+#include "controller/api/dial.h"
 #include "controller/api/grpc-limits.h"
 #include "controller/api/now.h"
 #include "controller/core/mem.h"
-#include "controller/target/ovs/address.h"
+#include "controller/tls-client.h"
+#include "controller/tls.h"
 
 struct grpc_client {
     struct event_base *base;
     struct grpc_client_session *session;
-    struct bufferevent *bev;
-    struct event *timer; /* Made active by hand when there is output. */
-    bool connected;
+    struct dial *dial;       /* NULL once the socket is connected, or not. */
+    struct bufferevent *bev; /* NULL until then. */
+    struct event *timer;     /* Made active by hand when there is output. */
+    char *name;              /* The server's, for messages. */
+    char *host;              /* What its certificate is for; NULL for no
+                              * TLS. */
+    char *ca;                /* Or NULL. */
+    bool insecure;
+    bool connected; /* May calls be sent? */
+    int error;      /* Why there is no socket, a positive errno value. */
 };
+
+static void
+send__(struct grpc_client *client)
+{
+    struct evbuffer *output = bufferevent_get_output(client->bev);
+    const uint8_t *data;
+    size_t n;
+
+    while (evbuffer_get_length(output) < GRPC_OUTPUT_MAX
+           && (n = grpc_client_session_send(client->session, &data))) {
+        evbuffer_add(output, data, n);
+    }
+}
 
 /* Sends as far as the server reads, and sets the timer. */
 static void
 update__(struct grpc_client *client)
 {
-    struct evbuffer *output = bufferevent_get_output(client->bev);
-    const uint8_t *data;
     int64_t wakeup;
-    size_t n;
 
-    while (client->connected && evbuffer_get_length(output) < GRPC_OUTPUT_MAX
-           && (n = grpc_client_session_send(client->session, &data))) {
-        evbuffer_add(output, data, n);
+    if (client->connected) {
+        send__(client);
     }
     wakeup = grpc_client_session_wakeup(client->session);
     if (wakeup != INT64_MAX) {
@@ -88,73 +105,118 @@ write_cb__(struct bufferevent *bev, void *client_)
     update__(client_);
 }
 
+/* Ends 'client', whose connection is gone for 'reason'. */
+static void
+end__(struct grpc_client *client, const char *reason)
+{
+    char *s = mem_printf("%s: %s", client->name, reason);
+
+    client->connected = false;
+    grpc_client_session_end(client->session, s);
+    free(s);
+}
+
 static void
 event_cb__(struct bufferevent *bev, short events, void *client_)
 {
     struct grpc_client *client = client_;
 
-    (void) bev;
     if (events & BEV_EVENT_CONNECTED) {
-        client->connected = true;
-        update__(client);
+        if (!tls_is_http2(bev)) {
+            end__(client, "the server does not offer HTTP/2");
+        } else {
+            client->connected = true;
+            update__(client);
+        }
     } else if (events & BEV_EVENT_EOF) {
-        grpc_client_session_end(client->session,
-                                "the server closed the connection");
+        end__(client, "the server closed the connection");
     } else if (events & BEV_EVENT_ERROR) {
-        grpc_client_session_end(client->session, strerror(errno));
+        char *error = client->host ? tls_get_error(bev)
+                                   : mem_strdup(evutil_socket_error_to_string(
+                                       EVUTIL_SOCKET_ERROR()));
+
+        end__(client, error);
+        free(error);
     }
 }
 
-/* Starts to connect a socket to 'la'.  Returns it and stores in '*connected'
- * whether it is connected already, or returns a negative errno. */
-static int
-connect__(const struct listen_address *la, bool *connected)
+/* Goes on with the connected socket 'fd'. */
+static void
+open__(struct grpc_client *client, int fd)
 {
-    int fd = socket(la->sa.ss_family,
-                    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int error;
+    char *error = NULL;
 
-    *connected = false;
-    if (fd < 0) {
-        return -errno;
+    if (client->host) {
+        error = tls_connect(client->base, fd, client->host, client->ca,
+                            client->insecure, &client->bev);
+    } else {
+        client->bev =
+            bufferevent_socket_new(client->base, fd, BEV_OPT_CLOSE_ON_FREE);
+        client->connected = true;
     }
-    *connected = !connect(fd, (const struct sockaddr *) &la->sa, la->len);
-    if (!*connected && errno != EINPROGRESS) {
-        error = errno;
+    if (error) {
         close(fd);
-        return -error;
+        grpc_client_session_end(client->session, error);
+        free(error);
+        return;
     }
-    return fd;
-}
-
-/* Connects a client to the server at 'la'.  Returns 0 and stores the client in
- * '*clientp', which the caller must destroy, or a positive errno value. */
-int
-grpc_client_create(struct event_base *base, const struct listen_address *la,
-                   struct grpc_client **clientp)
-{
-    struct grpc_client *client;
-    bool connected;
-    int fd = connect__(la, &connected);
-
-    *clientp = NULL;
-    if (fd < 0) {
-        return -fd;
-    }
-    client = mem_zalloc(sizeof *client);
-    client->base = base;
-    client->connected = connected;
-    client->timer = evtimer_new(base, timer_cb__, client);
-    client->bev = bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
-    client->session =
-        grpc_client_session_create("localhost", "http", wake_cb__, client);
     bufferevent_setcb(client->bev, read_cb__, write_cb__, event_cb__, client);
     bufferevent_enable(client->bev, EV_READ | EV_WRITE);
-    if (!connected) {
-        bufferevent_socket_connect(client->bev, NULL, 0);
+    update__(client);
+}
+
+static void
+dial_cb__(void *client_, int fd, int error, const char *message)
+{
+    struct grpc_client *client = client_;
+
+    client->dial = NULL;
+    client->error = error;
+    if (fd < 0) {
+        grpc_client_session_end(client->session, message);
+    } else {
+        open__(client, fd);
     }
-    *clientp = client;
-    return 0;
+}
+
+/* Returns how HTTP names the server at 'address'. */
+static char *
+authority__(const struct grpc_client_address *address)
+{
+    if (address->path) {
+        return mem_strdup("localhost");
+    }
+    return mem_printf(strchr(address->host, ':') ? "[%s]:%u" : "%s:%u",
+                      address->host, address->port);
+}
+
+/* Returns a client of the server at 'address', which the caller must
+ * destroy. */
+struct grpc_client *
+grpc_client_create(struct event_base *base,
+                   const struct grpc_client_address *address)
+{
+    struct grpc_client *client = mem_zalloc(sizeof *client);
+    bool tls = !address->path && address->tls;
+    char *authority = authority__(address);
+
+    client->base = base;
+    client->timer = evtimer_new(base, timer_cb__, client);
+    client->session = grpc_client_session_create(
+        authority, tls ? "https" : "http", wake_cb__, client);
+    client->host = tls ? mem_strdup(address->host) : NULL;
+    client->ca = tls && address->ca ? mem_strdup(address->ca) : NULL;
+    client->insecure = address->insecure;
+    if (address->path) {
+        client->name = mem_strdup(address->path);
+        client->dial = dial_start_unix(base, address->path, dial_cb__, client);
+    } else {
+        client->name = mem_strdup(authority);
+        client->dial =
+            dial_start(base, address->host, address->port, dial_cb__, client);
+    }
+    free(authority);
+    return client;
 }
 
 /* Destroys 'client', which may be NULL.  Calls under way are ended. */
@@ -162,11 +224,32 @@ void
 grpc_client_destroy(struct grpc_client *client)
 {
     if (client) {
+        dial_cancel(client->dial);
         grpc_client_session_destroy(client->session);
-        bufferevent_free(client->bev);
+        if (client->bev) {
+            bufferevent_free(client->bev);
+        }
         event_free(client->timer);
+        free(client->name);
+        free(client->host);
+        free(client->ca);
         free(client);
     }
+}
+
+/* Is 'client' of no use any more? */
+bool
+grpc_client_is_over(const struct grpc_client *client)
+{
+    return grpc_client_session_is_over(client->session);
+}
+
+/* Returns why 'client' could not connect a socket, a positive errno value; 0
+ * if it could, tries to, or does not know the host. */
+int
+grpc_client_get_errno(const struct grpc_client *client)
+{
+    return client->error;
 }
 
 /* Makes a call; see grpc_client_session_call(). */

@@ -7,14 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <event2/event.h>
 
 #include "controller/api/admin.pb-c.h"
 #include "controller/api/grpc-client.h"
 #include "controller/core/mem.h"
-#include "controller/target/ovs/address.h"
 #include "lib/json.h"
 #include "lib/pb-json.h"
 
@@ -73,29 +71,6 @@ report_status__(const struct ctl *ctl, enum grpc_status status,
     }
 }
 
-static int
-connect__(const struct ctl *ctl, struct event_base *base,
-          struct grpc_client **client)
-{
-    struct listen_address la;
-    char *address = mem_printf("unix:%s", ctl->socket);
-    char *error = listen_address_parse(address, &la);
-    int retval;
-
-    free(address);
-    if (error) {
-        fprintf(stderr, "evlbctl: --socket: %s\n", error);
-        free(error);
-        return CTL_USAGE;
-    }
-    retval = grpc_client_create(base, &la, client);
-    if (retval) {
-        report_connect__(ctl, retval);
-        return CTL_FAILED;
-    }
-    return CTL_OK;
-}
-
 /* Calls 'method' of evlbd with 'request'.  Returns CTL_OK and stores the
  * reply, which the caller must free, in '*reply', or says what is wrong and
  * returns another exit code. */
@@ -113,22 +88,23 @@ ctl_call(struct ctl *ctl, const char *method, const ProtobufCMessage *request,
         .reply = reply_cb__,
         .aux = &call,
     };
-    struct grpc_client *client = NULL;
-    enum grpc_status status;
+    const struct grpc_client_address address = { .path = ctl->socket };
+    struct grpc_client *client = grpc_client_create(base, &address);
     char *message;
-    int code = connect__(ctl, base, &client);
+    enum grpc_status status = grpc_client_wait(client, &r, &message);
+    int code = CTL_OK;
 
-    if (code == CTL_OK) {
-        status = grpc_client_wait(client, &r, &message);
-        if (status == GRPC_OK && !call.reply) {
-            status = GRPC_INTERNAL;
-        }
-        if (status != GRPC_OK) {
-            report_status__(ctl, status, message);
-            code = CTL_FAILED;
-        }
-        free(message);
+    if (status == GRPC_OK && !call.reply) {
+        status = GRPC_INTERNAL;
     }
+    if (grpc_client_get_errno(client)) {
+        report_connect__(ctl, grpc_client_get_errno(client));
+        code = CTL_FAILED;
+    } else if (status != GRPC_OK) {
+        report_status__(ctl, status, message);
+        code = CTL_FAILED;
+    }
+    free(message);
     if (code != CTL_OK && call.reply) {
         protobuf_c_message_free_unpacked(call.reply, NULL);
         call.reply = NULL;
