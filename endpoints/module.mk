@@ -9,14 +9,14 @@ ejfat_uri_SRCS := lib/ejfat-uri.c controller/core/addr.c controller/core/mem.c
 
 # The control API from the side of its clients.
 endpoints_API := endpoints/api-options.c controller/api/api-client.c \
-	controller/target/ovs/address.c $(ejfat_uri_SRCS) $(grpc_client_SRCS)
+	$(ejfat_uri_SRCS) $(grpc_client_SRCS)
 
 PROGRAMS += evlb-send
 evlb-send_SRCS := endpoints/evlb-send.c endpoints/pacer.c endpoints/plan.c \
 	endpoints/reorder.c endpoints/send-config.c endpoints/sender.c \
 	endpoints/senders.c endpoints/sync.c $(endpoints_API) $(endpoints_COMMON)
 evlb-send_PROTOS := $(lb_PROTOS)
-evlb-send_PKGS := $(grpc_PKGS)
+evlb-send_PKGS := $(grpc_PKGS) $(grpc_client_PKGS)
 
 PROGRAMS += evlb-recv
 evlb-recv_SRCS := endpoints/evlb-recv.c endpoints/intake.c \
@@ -25,7 +25,7 @@ evlb-recv_SRCS := endpoints/evlb-recv.c endpoints/intake.c \
 	endpoints/control.c endpoints/registration.c endpoints/work.c \
 	endpoints/worker.c $(endpoints_API) $(endpoints_COMMON)
 evlb-recv_PROTOS := $(lb_PROTOS)
-evlb-recv_PKGS := $(grpc_PKGS)
+evlb-recv_PKGS := $(grpc_PKGS) $(grpc_client_PKGS)
 evlb-recv_LIBS := -lm
 
 # Unit tests that let allocations fail by their number.

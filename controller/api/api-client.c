@@ -10,7 +10,6 @@
 #include "controller/api/grpc-client.h"
 #include "controller/api/loadbalancer.pb-c.h"
 #include "controller/core/mem.h"
-#include "controller/target/ovs/address.h"
 #include "lib/ejfat-uri.h"
 
 struct api_client {
@@ -18,11 +17,9 @@ struct api_client {
     struct api_client_config config;
     char *peer;               /* For people. */
     struct grpc_client *grpc; /* NULL if not connected. */
-    bool broken;              /* Is 'grpc' of no use any more? */
 };
 
 struct call {
-    struct api_client *client;
     ProtobufCMessage *reply; /* A copy, or NULL. */
     api_client_done *done;
     void *aux;
@@ -63,31 +60,27 @@ api_client_get_peer(const struct api_client *client)
     return client->peer;
 }
 
-/* Returns NULL, or why there is no connection, which the caller frees. */
-static char *
+/* Connects 'client' if it is not. */
+static void
 connect__(struct api_client *client)
 {
-    struct listen_address la;
-    char *address, *error;
-    int retval;
+    const struct ejfat_uri *uri = client->config.uri;
+    const struct grpc_client_address address = {
+        .path = uri ? NULL : client->config.socket,
+        .host = uri ? uri->host : NULL,
+        .port = uri ? uri->port : 0,
+        .tls = uri && uri->tls,
+        .ca = client->config.ca,
+        .insecure = client->config.insecure,
+    };
 
-    if (client->broken) {
+    if (client->grpc && grpc_client_is_over(client->grpc)) {
         grpc_client_destroy(client->grpc);
         client->grpc = NULL;
-        client->broken = false;
     }
-    if (client->grpc) {
-        return NULL;
+    if (!client->grpc) {
+        client->grpc = grpc_client_create(client->base, &address);
     }
-    address = mem_printf("%s%s",
-                         client->config.uri ? "tcp:" : "unix:", client->peer);
-    error = listen_address_parse(address, &la);
-    free(address);
-    if (error) {
-        return error;
-    }
-    retval = grpc_client_create(client->base, &la, &client->grpc);
-    return retval ? mem_strdup(strerror(retval)) : NULL;
 }
 
 /* Returns a copy of 'msg'. */
@@ -119,9 +112,6 @@ done_cb__(void *call_, enum grpc_status status, const char *message)
 {
     struct call *call = call_;
 
-    if (status == GRPC_UNAVAILABLE) {
-        call->client->broken = true;
-    }
     if (status == GRPC_OK && !call->reply) {
         status = GRPC_INTERNAL;
         message = "the reply holds no message";
@@ -150,33 +140,25 @@ api_client_call(struct api_client *client, const char *method,
                 const ProtobufCMessage *request, const char *token,
                 int64_t timeout_ms, api_client_done *done, void *aux)
 {
-    char *error = connect__(client);
     char *bearer = bearer__(client, token);
     const struct grpc_client_header header = { "authorization", bearer };
-    struct call *call;
+    struct call *call = mem_zalloc(sizeof *call);
 
-    if (error) {
-        done(aux, GRPC_UNAVAILABLE, error, NULL);
-    } else {
-        call = mem_zalloc(sizeof *call);
-        call->client = client;
-        call->done = done;
-        call->aux = aux;
-        grpc_client_call(
-            client->grpc,
-            &(struct grpc_client_request){
-                .service = &loadbalancer__load_balancer__descriptor,
-                .method = method,
-                .message = request,
-                .headers = &header,
-                .n_headers = bearer != NULL,
-                .timeout_ms = timeout_ms,
-                .reply = reply_cb__,
-                .done = done_cb__,
-                .aux = call,
-            });
-    }
-    free(error);
+    call->done = done;
+    call->aux = aux;
+    connect__(client);
+    grpc_client_call(client->grpc,
+                     &(struct grpc_client_request){
+                         .service = &loadbalancer__load_balancer__descriptor,
+                         .method = method,
+                         .message = request,
+                         .headers = &header,
+                         .n_headers = bearer != NULL,
+                         .timeout_ms = timeout_ms,
+                         .reply = reply_cb__,
+                         .done = done_cb__,
+                         .aux = call,
+                     });
     free(bearer);
 }
 

@@ -38,7 +38,6 @@ struct dial {
     struct event_base *base;
     dial_cb *cb; /* NULL once it is given up. */
     void *aux;
-    char *name;           /* For messages. */
     struct event *step;   /* Does what comes next. */
     struct event *socket; /* NULL if none is being connected. */
     int fd;               /* That of 'socket', or -1. */
@@ -61,7 +60,6 @@ destroy__(struct dial *dial)
         evdns_base_free(dial->dns, 0);
     }
     event_free(dial->step);
-    free(dial->name);
     free(dial);
 }
 
@@ -100,14 +98,10 @@ succeed__(struct dial *dial)
 static void
 fail__(struct dial *dial)
 {
-    const char *reason =
-        (dial->dns_error ? evutil_gai_strerror(dial->dns_error)
-         : dial->error   ? strerror(dial->error)
-                         : "the name has no address");
-    char *message = mem_printf("%s: %s", dial->name, reason);
-
-    dial->cb(dial->aux, -1, dial->error, message);
-    free(message);
+    dial->cb(dial->aux, -1, dial->error,
+             dial->dns_error ? evutil_gai_strerror(dial->dns_error)
+             : dial->error   ? strerror(dial->error)
+                             : "the name has no address");
     destroy__(dial);
 }
 
@@ -201,14 +195,13 @@ resolved_cb__(int error, struct evutil_addrinfo *list, void *dial_)
 }
 
 static struct dial *
-create__(struct event_base *base, char *name, dial_cb *cb, void *aux)
+create__(struct event_base *base, dial_cb *cb, void *aux)
 {
     struct dial *dial = mem_zalloc(sizeof *dial);
 
     dial->base = base;
     dial->cb = cb;
     dial->aux = aux;
-    dial->name = name;
     dial->fd = -1;
     dial->step = evtimer_new(base, step_cb__, dial);
     return dial;
@@ -219,11 +212,7 @@ struct dial *
 dial_start(struct event_base *base, const char *host, uint16_t port,
            dial_cb *cb, void *aux)
 {
-    bool v6 = strchr(host, ':') != NULL;
-    struct dial *dial = create__(
-        base,
-        mem_printf("%s%s%s:%u", v6 ? "[" : "", host, v6 ? "]" : "", port), cb,
-        aux);
+    struct dial *dial = create__(base, cb, aux);
     struct evutil_addrinfo hints = {
         .ai_family = AF_UNSPEC,
         .ai_socktype = SOCK_STREAM,
@@ -251,7 +240,7 @@ struct dial *
 dial_start_unix(struct event_base *base, const char *path, dial_cb *cb,
                 void *aux)
 {
-    struct dial *dial = create__(base, mem_strdup(path), cb, aux);
+    struct dial *dial = create__(base, cb, aux);
     struct address *address = &dial->addresses[0];
     struct sockaddr_un *sun = (struct sockaddr_un *) &address->sa;
 

@@ -24,7 +24,6 @@ struct grpc_client {
     struct dial *dial;       /* NULL once the socket is connected, or not. */
     struct bufferevent *bev; /* NULL until then. */
     struct event *timer;     /* Made active by hand when there is output. */
-    char *name;              /* The server's, for messages. */
     char *host;              /* What its certificate is for; NULL for no
                               * TLS. */
     char *ca;                /* Or NULL. */
@@ -109,11 +108,8 @@ write_cb__(struct bufferevent *bev, void *client_)
 static void
 end__(struct grpc_client *client, const char *reason)
 {
-    char *s = mem_printf("%s: %s", client->name, reason);
-
     client->connected = false;
-    grpc_client_session_end(client->session, s);
-    free(s);
+    grpc_client_session_end(client->session, reason);
 }
 
 static void
@@ -208,10 +204,8 @@ grpc_client_create(struct event_base *base,
     client->ca = tls && address->ca ? mem_strdup(address->ca) : NULL;
     client->insecure = address->insecure;
     if (address->path) {
-        client->name = mem_strdup(address->path);
         client->dial = dial_start_unix(base, address->path, dial_cb__, client);
     } else {
-        client->name = mem_strdup(authority);
         client->dial =
             dial_start(base, address->host, address->port, dial_cb__, client);
     }
@@ -230,7 +224,6 @@ grpc_client_destroy(struct grpc_client *client)
             bufferevent_free(client->bev);
         }
         event_free(client->timer);
-        free(client->name);
         free(client->host);
         free(client->ca);
         free(client);
