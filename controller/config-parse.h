@@ -14,6 +14,7 @@ struct admin_settings;
 struct evlb_config;
 struct http_settings;
 struct log_settings;
+struct series_limits;
 struct tls_files;
 
 void parse_state_place(struct reader *, const config_setting_t *root,
@@ -27,6 +28,8 @@ char *config_file_read(config_t *, const char *file);
 
 void
 parse_bridges(struct reader *, const config_setting_t *root, struct state *);
+void parse_history(struct reader *, const config_setting_t *root,
+                   struct series_limits *);
 void parse_log(struct reader *, const config_setting_t *root,
                struct log_settings *);
 void parse_interfaces(struct reader *, const config_setting_t *root,

@@ -116,10 +116,10 @@ parse_root__(struct reader *r, const config_setting_t *root,
              struct evlb_config *config)
 {
     static const char *const names[] = {
-        "admin",     "openflow",     "log",        "l2_miss",
-        "neighbour", "bridges",      "interfaces", "instances",
-        "min_lead",  "epochs_kept",  "quiesce",    "state_file",
-        "state_dir", "reservations", "http",       NULL
+        "admin",   "openflow",   "log",       "l2_miss",   "neighbour",
+        "bridges", "interfaces", "instances", "min_lead",  "epochs_kept",
+        "quiesce", "state_file", "history",   "state_dir", "reservations",
+        "http",    NULL
     };
     static const char *const l2_misses[] = { "drop", "normal", NULL };
 
@@ -128,6 +128,7 @@ parse_root__(struct reader *r, const config_setting_t *root,
     parse_admin(r, root, config->state_dir, &config->admin);
     parse_openflow__(r, root, config);
     parse_http(r, root, &config->http);
+    parse_history(r, root, &config->history);
     parse_log(r, root, &config->log);
     parse_neighbours(r, root, &config->state.neighbours);
     config->state.l2_normal =

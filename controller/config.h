@@ -15,6 +15,7 @@
 
 #include "controller/core/instance.h"
 #include "controller/log.h"
+#include "controller/store/series.h"
 #include "controller/tls.h"
 
 #define ADMIN_SOCKET "/run/evlb/evlbd.sock"
@@ -62,7 +63,8 @@ struct evlb_config {
     struct http_settings http;
     struct log_settings log;
     char *state_file; /* Empty for none, NULL if the file does not say. */
-    char *state_dir;  /* Where it is then, an absolute path, or NULL. */
+    struct series_limits history;
+    char *state_dir; /* Where it is then, an absolute path, or NULL. */
     struct state state;
 };
 

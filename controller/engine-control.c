@@ -324,6 +324,7 @@ run__(struct period *p)
     }
     inputs.epochs = &get_instance__(p)->epochs;
     control_step(&inputs, &outcome);
+    engine_history_set_seed__(p->engine, instance->id, inputs.seed);
     carry_out__(p, &outcome);
     control_outcome_destroy(&outcome);
     free(no_boundary);
@@ -390,7 +391,9 @@ done_cb__(void *engine_, enum engine_outcome outcome, const char *error)
     if (us > control->periods.longest_us) {
         control->periods.longest_us = us;
     }
-    if (outcome != ENGINE_DONE) {
+    if (outcome == ENGINE_DONE) {
+        engine_history_record__(engine);
+    } else {
         control->periods.n_failed++;
         VLOG_ERR("a period of the control loop changes nothing: %s", error);
     }

@@ -9,6 +9,7 @@
  *     engine-change.c      changes, from the plan to what is in service
  *     engine-cleanup.c     epochs that are over
  *     engine-held.c        what a switch that comes back is not given any more
+ *     engine-history.c     what happened
  *     engine-lead.c        how long changes take
  *     engine-neighbour.c   where members are
  *     engine-control.c     the control loop of instances that are reserved
@@ -28,6 +29,7 @@
 #include "controller/store/store.h"
 
 struct engine_epoch_time;
+struct engine_history;
 struct engine_probe;
 struct event;
 struct syncs;
@@ -68,6 +70,7 @@ struct engine {
     struct event *change_timer;
     bool ending;         /* Is the engine being destroyed? */
     struct store *store; /* NULL if nothing survives. */
+    struct engine_history *history;
     struct syncs *syncs;
 
     struct engine_bridge *bridges;
@@ -170,6 +173,16 @@ engine_cleanup_oldest__(const struct engine *, const struct instance *);
 
 /* engine-held.c */
 void engine_held_init__(struct engine *);
+
+/* engine-history.c */
+void engine_history_init__(struct engine *);
+void engine_history_destroy__(struct engine *);
+void engine_history_open__(struct engine *, const char *file);
+void engine_history_start__(struct engine *);
+void engine_history_update__(struct engine *);
+void engine_history_record__(struct engine *);
+void
+engine_history_set_seed__(struct engine *, uint16_t instance, uint64_t seed);
 
 /* engine-store.c */
 char *engine_store_open__(struct engine *);

@@ -77,6 +77,7 @@ engine_store_open__(struct engine *engine)
         VLOG_INFO("%s: state of %zu instances, %zu reservations, %zu sessions",
                   file, engine->overlay->n, engine->book->reservations.n,
                   engine->book->sessions.n);
+        engine_history_open__(engine, file);
     }
     free(file);
     return error;

@@ -358,6 +358,7 @@ reload_serve__(struct engine *engine, struct reload *r)
     engine->syncs = r->syncs;
     evlb_config_destroy(engine->config);
     engine->config = r->config;
+    engine_history_update__(engine);
     set_limits__(engine);
     engine_serve__(engine, r->overlay, r->state);
     engine_control_start__(engine);
@@ -453,6 +454,7 @@ start__(struct engine *engine)
     syncs_serve(engine->syncs, engine->state);
     engine_cleanup_update__(engine);
     engine_control_update__(engine);
+    engine_history_start__(engine);
     engine_control_start__(engine);
     update_bridges__(engine);
     set_limits__(engine);
@@ -490,6 +492,7 @@ engine_create(struct event_base *base, struct evlb_config *config,
     engine_leads_init__(engine);
     engine_cleanup_init__(engine);
     engine_control_init__(engine);
+    engine_history_init__(engine);
     engine_held_init__(engine);
 
     error = start__(engine);
@@ -514,6 +517,7 @@ engine_destroy(struct engine *engine)
     engine_changes_destroy__(engine);
     engine_operations_destroy__(engine);
     engine_control_destroy__(engine);
+    engine_history_destroy__(engine);
     engine_cleanup_destroy__(engine);
     syncs_destroy(engine->syncs);
     engine_neighbours_destroy__(engine);

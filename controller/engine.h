@@ -40,6 +40,7 @@ struct neighbours;
 struct overlay;
 struct ovs_server;
 struct rule_set;
+struct series;
 struct store;
 
 /* A change is given up if a switch has not committed it after this time. */
@@ -61,6 +62,7 @@ void engine_destroy(struct engine *);
 const struct evlb_config *engine_get_config(const struct engine *);
 const struct book *engine_get_book(const struct engine *);
 struct store *engine_get_store(struct engine *);
+struct series *engine_get_series(const struct engine *);
 const struct state *engine_get_state(const struct engine *);
 struct ovs_server *engine_get_server(struct engine *);
 const struct neighbours *engine_get_neighbours(const struct engine *);

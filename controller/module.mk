@@ -42,6 +42,7 @@ ovs_SRCS := controller/tls.c controller/target/ovs/address.c controller/target/o
 	controller/target/ovs/snapshot-decode.c
 config_SRCS := controller/config.c controller/config-admin.c \
 	controller/config-bridge.c controller/config-file.c \
+	controller/config-history.c \
 	controller/config-http.c controller/config-tls.c \
 	controller/config-instance.c controller/config-log.c \
 	controller/config-member.c controller/config-neighbour.c \
@@ -62,7 +63,8 @@ record_SRCS := controller/store/book-record.c \
 engine_SRCS := lib/histogram.c controller/counters.c controller/engine.c \
 	controller/engine-lead.c \
 	controller/engine-neighbour.c controller/engine-change.c \
-	controller/engine-control.c controller/engine-held.c controller/engine-operation.c \
+	controller/engine-control.c controller/engine-held.c controller/engine-history.c \
+	controller/engine-operation.c \
 	controller/engine-plan.c controller/epoch-log.c \
 	controller/engine-cleanup.c controller/engine-store.c \
 	controller/engine-timing.c $(record_SRCS) $(series_SRCS) \
