@@ -14,8 +14,7 @@
 #include <time.h>
 
 #include "controller/core/book.h"
-#include "controller/core/calendar-plan.h"
-#include "controller/core/calendar.h"
+#include "controller/core/control.h"
 #include "controller/core/mem.h"
 #include "controller/core/neighbour.h"
 #include "controller/core/overlay.h"
@@ -32,7 +31,7 @@
 #define DATAPATH_ID 1
 
 #define PARTS                         \
-    PART(PLAN, "calendars")           \
+    PART(CONTROL, "control: step")    \
     PART(CLONE, "overlay: clone")     \
     PART(CONNECT, "overlay: connect") \
     PART(APPLY, "overlay: apply")     \
@@ -65,10 +64,12 @@ struct world {
     struct state config;
     struct bridge bridge;
     struct neighbours neighbours;
+    struct book *book;
     struct overlay *overlay;
     struct state *state;
     struct rule_set *rules;
     uint16_t next_epoch;
+    int64_t now;
     struct clock clock;
 };
 
@@ -170,25 +171,79 @@ add_workers(struct world *w)
     }
 }
 
-/* Returns the calendar of a reservation's workers, whose weights are as random
- * as 'seed'. */
-static const struct calendar *
-make_calendar(uint64_t seed)
+/* Stores in 'book' a token for 'resource' 'id', and returns its id. */
+static uint32_t
+add_token(struct book *book, uint32_t parent, enum token_resource resource,
+          uint64_t id)
 {
-    struct calendar_member members[N_MEMBERS];
-    const struct calendar_options options = { STRATEGY_DYNAMIC, seed };
-    const struct calendar *calendar;
-    bool bounded;
+    struct token_permission p = { resource, id, TOKEN_UPDATE };
+    struct token token = { .parent = parent,
+                           .name = (char *) "",
+                           .permissions = &p,
+                           .n_permissions = 1 };
+    char text[TOKEN_DIGITS + 1];
+    uint32_t added;
 
-    for (uint16_t i = 0; i < N_MEMBERS; i++) {
-        members[i] = (struct calendar_member){
-            .member = i, .weight = 500000 + unit_random_below(&seed, 1000000)
-        };
+    snprintf(text, sizeof text, "%016" PRIx64 "%016x", id, resource);
+    assert_true(token_digest(text, token.digest));
+    unit_assert_error(token_tree_add(book->tokens, &token, &added), NULL);
+    return added;
+}
+
+static void
+add_session(struct book *book, const struct reservation *r, unsigned int i)
+{
+    const struct member m = make_member(r->instance, i);
+    struct session s = { .entry = { .id = book->sessions.last + 1 },
+                         .reservation = r->entry.id,
+                         .member = m.id,
+                         .name = (char *) "worker",
+                         .weight = 1,
+                         .ip = m.ip,
+                         .base = m.base };
+    struct session *copy;
+
+    s.report = report_create(0);
+    s.token = add_token(book, r->token, TOKEN_SESSION, s.entry.id);
+    copy = session_clone(&s);
+    copy->report->n_refs--;
+    book_put_session(book, copy);
+}
+
+/* Returns a book in which all instances are reserved and have all workers. */
+static struct book *
+make_book(void)
+{
+    struct book *book = book_create();
+
+    for (uint16_t i = 0; i < N_INSTANCES; i++) {
+        struct reservation r = { .entry = { .id = i + 1u },
+                                 .instance = i,
+                                 .name = (char *) "reservation" };
+        struct reservation *copy;
+
+        r.token = add_token(book, TOKEN_ROOT, TOKEN_RESERVATION, i + 1u);
+        copy = reservation_clone(&r);
+        book_put_reservation(book, copy);
+        for (unsigned int j = 0; j < N_MEMBERS; j++) {
+            add_session(book, copy, j);
+        }
     }
-    unit_assert_error(
-        calendar_plan(members, N_MEMBERS, &options, 9, &calendar, &bounded),
-        NULL);
-    return calendar;
+    return book;
+}
+
+/* Has all workers of 'sessions' report at 'now', with any control signal. */
+static void
+report(const struct session *const *sessions, size_t n, int64_t now,
+       uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct report *r = sessions[i]->report;
+
+        r->received = now;
+        r->ready = r->admitted = r->news = true;
+        r->control = unit_random_below(&seed, 400) - 200.0;
+    }
 }
 
 static uint64_t
@@ -197,27 +252,41 @@ epoch_first(uint16_t epoch)
     return epoch ? UINT64_C(1700000000000000) + epoch * UINT64_C(1048576) : 0;
 }
 
-/* Connects another epoch to each instance of 'overlay', and lets the oldest go
- * that are too many. */
+/* Connects the epoch to 'instance' of 'overlay' that the control loop makes of
+ * what the workers reported, and lets the oldest go that are too many. */
 static void
-connect_epochs(struct world *w, struct overlay *overlay)
+connect_epoch(struct world *w, struct overlay *overlay, uint16_t instance)
 {
-    const struct calendar *calendars[N_INSTANCES];
-    uint16_t epoch = w->next_epoch++;
+    static const struct control_settings settings = { .silent = 2000,
+                                                      .gone = 60000 };
+    uint16_t epoch = w->next_epoch;
+    struct control_inputs in = {
+        .settings = &settings,
+        .now = w->now,
+        .seed = epoch,
+        .reservation = book_find_reservation_of(w->book, instance),
+        .epochs = &w->state->instances[instance].epochs,
+        .boundary = epoch_first(epoch)
+    };
+    struct control_outcome out;
+    const struct session **sessions =
+        book_find_sessions(w->book, in.reservation->entry.id, &in.n_sessions);
 
-    for (uint16_t i = 0; i < N_INSTANCES; i++) {
-        calendars[i] = make_calendar(1 + epoch * 100u + i);
+    report(sessions, in.n_sessions, w->now, epoch * 10u + instance + 1u);
+    in.sessions = sessions;
+    clock_lap(&w->clock, PART_CONNECT);
+    control_step(&in, &out);
+    clock_lap(&w->clock, PART_CONTROL);
+    assert_non_null(out.calendar);
+    assert_int_equal(out.issues.n, 0);
+    unit_assert_error(overlay_connect(overlay, instance, epoch, out.boundary,
+                                      0, out.calendar),
+                      NULL);
+    if (epoch >= N_EPOCHS) {
+        overlay_retire(overlay, instance, epoch_first(epoch - N_EPOCHS + 1));
     }
-    clock_lap(&w->clock, PART_PLAN);
-    for (uint16_t i = 0; i < N_INSTANCES; i++) {
-        unit_assert_error(overlay_connect(overlay, i, epoch,
-                                          epoch_first(epoch), 0, calendars[i]),
-                          NULL);
-        calendar_unref(calendars[i]);
-        if (epoch >= N_EPOCHS) {
-            overlay_retire(overlay, i, epoch_first(epoch - N_EPOCHS + 1));
-        }
-    }
+    control_outcome_destroy(&out);
+    free(sessions);
     clock_lap(&w->clock, PART_CONNECT);
 }
 
@@ -265,7 +334,11 @@ run_period(struct world *w)
     w->clock.last = clock_ms();
     overlay = overlay_clone(w->overlay);
     clock_lap(&w->clock, PART_CLONE);
-    connect_epochs(w, overlay);
+    for (uint16_t i = 0; i < N_INSTANCES; i++) {
+        connect_epoch(w, overlay, i);
+    }
+    w->next_epoch++;
+    w->now += 1000;
     return serve(w, overlay);
 }
 
@@ -275,6 +348,7 @@ init_world(struct world *w)
     *w = (struct world){ .bridge = { .datapath_id = DATAPATH_ID } };
     init_config(&w->config);
     neighbours_init(&w->neighbours, NEIGHBOUR_REFRESH_MS, 1);
+    w->book = make_book();
     w->overlay = overlay_create();
     w->state = mem_alloc(sizeof *w->state);
     state_clone(w->state, &w->config);
@@ -286,6 +360,7 @@ init_world(struct world *w)
 static void
 destroy_world(struct world *w)
 {
+    book_destroy(w->book);
     overlay_destroy(w->overlay);
     state_destroy(w->state);
     free(w->state);
@@ -367,66 +442,6 @@ test_tokens(void **state)
             (clock_ms() - cloned) * 1000 / n_finds);
     assert_int_equal(n_found, n_finds);
     token_tree_destroy(tree);
-}
-
-/* Stores in 'book' a token for 'resource' 'id', and returns its id. */
-static uint32_t
-add_token(struct book *book, uint32_t parent, enum token_resource resource,
-          uint64_t id)
-{
-    struct token_permission p = { resource, id, TOKEN_UPDATE };
-    struct token token = { .parent = parent,
-                           .name = (char *) "",
-                           .permissions = &p,
-                           .n_permissions = 1 };
-    char text[TOKEN_DIGITS + 1];
-    uint32_t added;
-
-    snprintf(text, sizeof text, "%016" PRIx64 "%016x", id, resource);
-    assert_true(token_digest(text, token.digest));
-    unit_assert_error(token_tree_add(book->tokens, &token, &added), NULL);
-    return added;
-}
-
-static void
-add_session(struct book *book, const struct reservation *r, unsigned int i)
-{
-    const struct member m = make_member(r->instance, i);
-    struct session s = { .entry = { .id = book->sessions.last + 1 },
-                         .reservation = r->entry.id,
-                         .member = m.id,
-                         .name = (char *) "worker",
-                         .ip = m.ip,
-                         .base = m.base };
-    struct session *copy;
-
-    s.report = report_create(0);
-    s.token = add_token(book, r->token, TOKEN_SESSION, s.entry.id);
-    copy = session_clone(&s);
-    copy->report->n_refs--;
-    book_put_session(book, copy);
-}
-
-/* Returns a book in which all instances are reserved and have all workers. */
-static struct book *
-make_book(void)
-{
-    struct book *book = book_create();
-
-    for (uint16_t i = 0; i < N_INSTANCES; i++) {
-        struct reservation r = { .entry = { .id = i + 1u },
-                                 .instance = i,
-                                 .name = (char *) "reservation" };
-        struct reservation *copy;
-
-        r.token = add_token(book, TOKEN_ROOT, TOKEN_RESERVATION, i + 1u);
-        copy = reservation_clone(&r);
-        book_put_reservation(book, copy);
-        for (unsigned int j = 0; j < N_MEMBERS; j++) {
-            add_session(book, copy, j);
-        }
-    }
-    return book;
 }
 
 /* A worker that registers has the book cloned; a reservation goes with all that
