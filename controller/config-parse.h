@@ -11,6 +11,7 @@
 #include "controller/core/instance.h"
 
 struct admin_settings;
+struct api_settings;
 struct evlb_config;
 struct http_settings;
 struct log_settings;
@@ -19,6 +20,9 @@ struct tls_files;
 
 void parse_state_place(struct reader *, const config_setting_t *root,
                        struct evlb_config *);
+void parse_api(struct reader *, const config_setting_t *root,
+               struct api_settings *);
+void api_settings_destroy(struct api_settings *);
 void parse_http(struct reader *, const config_setting_t *root,
                 struct http_settings *);
 void http_settings_destroy(struct http_settings *);

@@ -22,6 +22,7 @@ evlb_config_destroy(struct evlb_config *config)
         free(config->listen);
         tls_files_destroy(&config->tls);
         free(config->admin.socket);
+        api_settings_destroy(&config->api);
         http_settings_destroy(&config->http);
         state_destroy(&config->state);
         log_settings_destroy(&config->log);
@@ -119,7 +120,7 @@ parse_root__(struct reader *r, const config_setting_t *root,
         "admin",   "openflow",   "log",       "l2_miss",   "neighbour",
         "bridges", "interfaces", "instances", "min_lead",  "epochs_kept",
         "quiesce", "state_file", "history",   "state_dir", "reservations",
-        "http",    NULL
+        "http",    "api",        NULL
     };
     static const char *const l2_misses[] = { "drop", "normal", NULL };
 
@@ -127,6 +128,7 @@ parse_root__(struct reader *r, const config_setting_t *root,
     parse_state_place(r, root, config);
     parse_admin(r, root, config->state_dir, &config->admin);
     parse_openflow__(r, root, config);
+    parse_api(r, root, &config->api);
     parse_http(r, root, &config->http);
     parse_history(r, root, &config->history);
     parse_log(r, root, &config->log);

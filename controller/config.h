@@ -28,6 +28,20 @@ struct admin_settings {
     gid_t group;  /* Whose members may, too; or ADMIN_NO_GROUP. */
 };
 
+#define API_PORT 19523
+
+/* Where the control API is, beside the operator's socket. */
+struct api_settings {
+    char **listen; /* Addresses with ports; none if it is not there. */
+    size_t n_listen;
+    struct tls_files tls; /* For those of TLS. */
+    char *root_token;     /* Who has it may do anything; or NULL. */
+    char *public_address; /* HOST:PORT that others are told, or NULL. */
+    uint32_t max_connections;
+    uint32_t max_peer_connections; /* From one address. */
+    uint32_t max_peer_rate;        /* Calls from there in a second. */
+};
+
 #define HTTP_PORT 19524
 
 /* Who may have metrics without a token? */
@@ -60,6 +74,7 @@ struct evlb_config {
     unsigned int slow_path_limit;  /* Packets a second, 0 for no limit of */
     unsigned int controller_limit; /* ours. */
     struct admin_settings admin;
+    struct api_settings api;
     struct http_settings http;
     struct log_settings log;
     char *state_file; /* Empty for none, NULL if the file does not say. */

@@ -21,6 +21,8 @@
 #include <openvswitch/vlog.h>
 
 #include "controller/api/admin.h"
+#include "controller/api/api-doors.h"
+#include "controller/api/grpc-call.h"
 #include "controller/api/http.h"
 #include "controller/api/lb.h"
 #include "controller/config.h"
@@ -51,6 +53,8 @@ struct evlbd {
     struct notify *notify;
     struct admin *admin;
     struct http *http;
+    struct api_doors *doors;
+    struct grpc_services services; /* At the doors. */
 };
 
 static void
@@ -160,15 +164,19 @@ accept_cb(void *d_, const struct evlb_config *config)
 {
     struct evlbd *d = d_;
 
-    struct http_change *change;
-    char *error = http_prepare(d->http, &config->http, &change);
+    struct api_doors_change *doors;
+    struct http_change *http = NULL;
+    char *error = api_doors_prepare(d->doors, &config->api, &doors);
 
+    error = error ? error : http_prepare(d->http, &config->http, &http);
     error = error ? error : log_apply(&config->log, &d->options->log);
     if (error) {
-        http_abandon(change);
+        api_doors_abandon(d->doors, doors);
+        http_abandon(http);
     } else {
         admin_check_config(d->admin, config);
-        http_commit(d->http, &config->http, change);
+        api_doors_commit(d->doors, doors);
+        http_commit(d->http, &config->http, http);
     }
     return error;
 }
@@ -256,6 +264,20 @@ start_http(struct evlbd *d)
     http_commit(d->http, settings, change);
 }
 
+/* Opens the doors of the control API. */
+static void
+open_doors(struct evlbd *d)
+{
+    const struct api_settings *settings = &engine_get_config(d->engine)->api;
+    struct api_doors_change *change;
+
+    d->services.services = lb_get_grpc(d->lb, false);
+    d->services.n = 1;
+    d->doors = api_doors_create(d->base, &d->services);
+    check_error(api_doors_prepare(d->doors, settings, &change));
+    api_doors_commit(d->doors, change);
+}
+
 /* Serves 'config', reporting epochs to 'epoch_log', until a signal ends it. */
 static void
 serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
@@ -279,6 +301,7 @@ serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
     check_error(
         admin_create(d->base, d->engine, lb_get_grpc(d->lb, true), &d->admin));
     start_http(d);
+    open_doors(d);
     d->notify = notify_create(d->base, status_cb, d);
     notify_ready(d->notify);
 
@@ -286,6 +309,7 @@ serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
 
     notify_destroy(d->notify);
     http_destroy(d->http);
+    api_doors_destroy(d->doors);
     admin_destroy(d->admin);
     engine_destroy(d->engine); /* Ends calls that wait for it. */
     lb_destroy(d->lb);

@@ -41,9 +41,10 @@ ovs_SRCS := controller/tls.c controller/target/ovs/address.c controller/target/o
 	controller/target/ovs/snapshot.c \
 	controller/target/ovs/snapshot-decode.c
 config_SRCS := controller/config.c controller/config-admin.c \
+	controller/config-api.c \
 	controller/config-bridge.c controller/config-file.c \
 	controller/config-history.c \
-	controller/config-http.c controller/config-tls.c \
+	controller/config-http.c controller/config-tls.c lib/ejfat-uri.c \
 	controller/config-instance.c controller/config-log.c \
 	controller/config-member.c controller/config-neighbour.c \
 	controller/config-numbers.c \
@@ -76,7 +77,7 @@ engine_PKGS := sqlite3
 grpc_server_SRCS := controller/api/grpc-call.c controller/api/grpc-message.c \
 	controller/api/grpc-request.c controller/api/grpc-server.c \
 	controller/api/grpc-session.c controller/api/grpc-status.c \
-	controller/api/peer.c
+	controller/api/grpc-peers.c controller/api/peer.c
 grpc_client_SRCS := controller/api/dial.c controller/api/grpc-client.c \
 	controller/api/grpc-client-session.c controller/api/grpc-message.c \
 	controller/api/grpc-status.c controller/tls.c controller/tls-client.c
@@ -98,7 +99,7 @@ lb_SRCS := controller/api/api-call.c controller/api/lb.c \
 	controller/api/lb-reserve.c controller/api/lb-senders.c \
 	controller/api/lb-status.c controller/api/lb-token.c \
 	controller/api/lb-version.c controller/api/lb-worker.c \
-	controller/core/registration.c lib/ejfat-uri.c build/gen/commit.c
+	controller/core/registration.c build/gen/commit.c
 
 # Which commit this is, which changes without a change of any source.
 .PHONY: FORCE
@@ -118,8 +119,10 @@ http_SRCS := controller/api/http.c controller/api/http-metrics.c \
 http_PKGS := libevent
 
 PROGRAMS += evlbd
-evlbd_SRCS := controller/evlbd.c controller/lead-probe.c $(http_SRCS) \
-	controller/notify.c $(engine_SRCS) $(admin_SRCS) $(lb_SRCS) $(trace_SRCS) $(book_SRCS) \
+doors_SRCS := controller/api/api-doors.c controller/tls-watch.c
+evlbd_SRCS := controller/evlbd.c controller/lead-probe.c $(doors_SRCS) \
+	controller/notify.c $(engine_SRCS) $(admin_SRCS) $(lb_SRCS) \
+	$(http_SRCS) $(trace_SRCS) $(book_SRCS) \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
 lb_PROTOS := controller/api/loadbalancer.proto \
 	google/protobuf/struct.proto google/protobuf/timestamp.proto

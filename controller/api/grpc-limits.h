@@ -35,9 +35,9 @@
     GRPC_RATE(EMPTY, 1000, "empty frames")
 
 /* A server. */
-#define GRPC_CONNECTIONS_MAX 64
-#define GRPC_OUTPUT_MAX 262144 /* Put into a connection's socket at a time. */
-#define GRPC_WRITE_MS 60000    /* Until the peer takes any of it. */
+#define GRPC_CONNECTIONS_MAX 64 /* Unless grpc_server_set_limits() says. */
+#define GRPC_OUTPUT_MAX 262144  /* Put into a connection's socket at a time. */
+#define GRPC_WRITE_MS 60000     /* Until the peer takes any of it. */
 
 /* A client. */
 #define GRPC_REPLY_MAX 67108864 /* A reply message. */

@@ -79,6 +79,7 @@ struct grpc_session {
     const struct grpc_services *services;
     char *peer;
     void (*wake)(void *aux);
+    bool (*admit)(void *aux, int64_t now); /* Or NULL. */
     void *aux;
     struct grpc_calls calls;
     size_t n_calls;

@@ -98,6 +98,11 @@ grpc_call_begin__(struct grpc_call *call)
     } else if (call->session->n_calls > GRPC_UNFINISHED_MAX) {
         grpc_call_fail__(call, GRPC_RESOURCE_EXHAUSTED,
                          "too many calls are not finished");
+    } else if (call->session->admit
+               && !call->session->admit(call->session->aux,
+                                        call->session->now)) {
+        grpc_call_fail__(call, GRPC_RESOURCE_EXHAUSTED,
+                         "too many calls a second from your address");
     } else if (timeout && !grpc_timeout_parse(timeout, &ms)) {
         grpc_call_fail__(call, GRPC_INTERNAL, "bad grpc-timeout");
     } else if (timeout) {

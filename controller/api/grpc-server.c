@@ -19,6 +19,7 @@
 #include <openvswitch/vlog.h>
 
 #include "controller/api/grpc-limits.h"
+#include "controller/api/grpc-peers.h"
 #include "controller/api/grpc-session.h"
 #include "controller/api/now.h"
 #include "controller/api/peer.h"
@@ -43,6 +44,7 @@ struct connection {
     struct bufferevent *bev;
     struct event *timer; /* Made active by hand when there is output. */
     char *peer;
+    struct grpc_peer *host; /* Where it is. */
     bool tls;
 };
 
@@ -53,6 +55,8 @@ struct grpc_server {
     struct ovs_list doors;
     struct ovs_list connections;
     size_t n_connections;
+    struct grpc_peers *peers;
+    struct grpc_server_limits limits;
 };
 
 /* Connections. */
@@ -69,6 +73,7 @@ connection_destroy__(struct connection *c)
     }
     ovs_list_remove(&c->node);
     c->server->n_connections--;
+    grpc_peers_remove(c->server->peers, c->host);
     grpc_session_destroy(c->session);
     event_free(c->timer);
     bufferevent_free(c->bev);
@@ -109,6 +114,15 @@ wake_cb__(void *c_)
     struct connection *c = c_;
 
     event_active(c->timer, EV_TIMEOUT, 0);
+}
+
+static bool
+admit_cb__(void *c_, int64_t now)
+{
+    struct connection *c = c_;
+    uint32_t max = c->server->limits.max_peer_rate;
+
+    return !max || grpc_peer_admit(c->host, max, now);
 }
 
 static void
@@ -185,6 +199,8 @@ connection_create__(struct grpc_server *server, struct bufferevent *bev,
     c->timer = evtimer_new(server->base, timer_cb__, c);
     c->session =
         grpc_session_create(server->services, peer, wake_cb__, c, now_ms());
+    grpc_session_set_admission(c->session, admit_cb__);
+    c->host = grpc_peers_add(server->peers, peer, now_ms());
     ovs_list_push_back(&server->connections, &c->node);
     server->n_connections++;
     VLOG_DBG("%s: connected", peer);
@@ -225,9 +241,14 @@ accept_cb__(void *door_, int fd, const char *peer)
     char *error = NULL;
     char *name;
 
-    if (server->n_connections >= GRPC_CONNECTIONS_MAX) {
-        error = mem_printf("there are %d connections already",
-                           GRPC_CONNECTIONS_MAX);
+    if (server->n_connections >= server->limits.max_connections) {
+        error = mem_printf("there are %zu connections already",
+                           server->n_connections);
+    } else if (!door->listener->path
+               && grpc_peer_count(server->peers, peer)
+                      >= server->limits.max_peer_connections) {
+        error = mem_printf("there are %zu connections from there already",
+                           server->limits.max_peer_connections);
     } else if (door->listener->path) {
         error = peer_check(fd, door->group);
     }
@@ -288,6 +309,28 @@ grpc_server_listen(struct grpc_server *server, const char *address,
     return error;
 }
 
+/* Lets nobody connect to 'address' any more; connections go on. */
+void
+grpc_server_close(struct grpc_server *server, const char *address)
+{
+    struct door *door;
+
+    LIST_FOR_EACH_SAFE (door, node, &server->doors) {
+        if (!strcmp(door->listener->address, address)) {
+            VLOG_INFO("%s: closed", address);
+            door_destroy__(door);
+        }
+    }
+}
+
+/* From now on 'server' goes by 'limits'. */
+void
+grpc_server_set_limits(struct grpc_server *server,
+                       const struct grpc_server_limits *limits)
+{
+    server->limits = *limits;
+}
+
 /* The server. */
 
 /* Returns a server of 'services', which must stay, on 'base'. */
@@ -301,6 +344,9 @@ grpc_server_create(struct event_base *base,
     server->services = services;
     ovs_list_init(&server->doors);
     ovs_list_init(&server->connections);
+    server->peers = grpc_peers_create();
+    server->limits = (struct grpc_server_limits){ GRPC_CONNECTIONS_MAX,
+                                                  GRPC_CONNECTIONS_MAX, 0 };
     return server;
 }
 
@@ -348,6 +394,7 @@ grpc_server_destroy(struct grpc_server *server)
     LIST_FOR_EACH_SAFE (c, node, &server->connections) {
         connection_destroy__(c);
     }
+    grpc_peers_destroy(server->peers);
     tls_context_destroy(server->tls);
     free(server);
 }

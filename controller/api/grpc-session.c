@@ -255,6 +255,15 @@ grpc_session_create(const struct grpc_services *services, const char *peer,
     return session;
 }
 
+/* Has 'admit', which is passed what 'wake' is, say whether a call may be made
+ * now. */
+void
+grpc_session_set_admission(struct grpc_session *session,
+                           bool (*admit)(void *aux, int64_t now))
+{
+    session->admit = admit;
+}
+
 /* Destroys 'session', which may be NULL.  Calls that handlers have are
  * cancelled. */
 void

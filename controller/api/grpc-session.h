@@ -35,6 +35,8 @@ struct grpc_session *
 grpc_session_create(const struct grpc_services *, const char *peer,
                     void (*wake)(void *aux), void *aux, int64_t now);
 void grpc_session_destroy(struct grpc_session *);
+void grpc_session_set_admission(struct grpc_session *,
+                                bool (*admit)(void *aux, int64_t now));
 
 void grpc_session_receive(struct grpc_session *, const uint8_t *, size_t,
                           int64_t now);

@@ -23,10 +23,13 @@ char *
 lb_find_token(struct lb_job *job, const char *text,
               const struct token **tokenp)
 {
+    const char *root = engine_get_config(job->lb->engine)->api.root_token;
     uint8_t digest[TOKEN_DIGEST_LEN];
 
     *tokenp = NULL;
-    if (token_digest(text, digest)) {
+    if (root && token_same_text(text, root)) {
+        *tokenp = token_tree_find(job->book->tokens, TOKEN_ROOT);
+    } else if (token_digest(text, digest)) {
         *tokenp = token_tree_find_digest(job->book->tokens, digest);
     } else {
         return lb_refuse(job, GRPC_INVALID_ARGUMENT,

@@ -156,16 +156,25 @@ lb_data_endpoint(const struct instance *instance, const struct reservation *r,
 
 /* URIs. */
 
+static bool
+try_host__(const char *authority, struct ejfat_uri *uri)
+{
+    return authority && ejfat_authority_parse(authority, uri->host, &uri->port)
+           && uri->port >= URI_PORT_MIN;
+}
+
 /* Stores in 'uri' where callers reach us: as whom this one addressed us, if it
- * could tell others, or what the configuration says.  Returns false if that is
+ * could tell others; or what the configuration says.  Returns false if that is
  * not known. */
 static bool
 set_host__(const struct lb_job *job, struct ejfat_uri *uri)
 {
-    const char *authority = job->call->authority;
+    const struct api_settings *api = &engine_get_config(job->lb->engine)->api;
+    const char *door = api->n_listen ? strchr(api->listen[0], ':') + 1 : NULL;
 
-    return authority && ejfat_authority_parse(authority, uri->host, &uri->port)
-           && uri->port >= URI_PORT_MIN;
+    uri->tls = api->tls.certificate != NULL;
+    return try_host__(job->call->authority, uri)
+           || try_host__(api->public_address, uri) || try_host__(door, uri);
 }
 
 static void
