@@ -97,6 +97,7 @@ lb_SRCS := controller/api/api-call.c controller/api/lb.c \
 	controller/api/lb-auth.c controller/api/lb-demands.c \
 	controller/api/lb-message.c \
 	controller/api/lb-reserve.c controller/api/lb-senders.c \
+	controller/api/lb-series.c \
 	controller/api/lb-status.c controller/api/lb-token.c \
 	controller/api/lb-version.c controller/api/lb-worker.c \
 	controller/core/registration.c build/gen/commit.c

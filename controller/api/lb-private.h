@@ -11,6 +11,7 @@
  *     lb-message.c   what messages are made of: times, ids, addresses, URIs
  *     lb-reserve.c   reservations
  *     lb-senders.c   senders of a reservation
+ *     lb-series.c    what was, over time
  *     lb-status.c    what is in service
  *     lb-token.c     tokens
  *     lb-version.c   what we are
@@ -52,7 +53,7 @@ struct lb_job {
     uint16_t instance;      /* For 'served'. */
 
     /* What there is while the handler runs. */
-    struct engine_draft *draft; /* NULL if the method changes nothing. */
+    struct engine_draft *draft; /* NULL if nothing is changed. */
     const struct book *book;
     const struct state *state;
     const struct token *token;             /* Of the caller. */
@@ -71,34 +72,31 @@ struct lb_job {
  * caller must free. */
 typedef char *lb_handler(struct lb_job *);
 
-/* The methods, as they are called, who may call them, and whether they change
- * something.  A method is about a reservation or a session, and asks for a right
- * on it, or about nothing in particular, and asks for a token.
- *
- *             METHOD                handler         about        right
- *             changes? */
-#define LB_METHODS                                                           \
-    LB_METHOD(ReserveLoadBalancer, lb_reserve, NOTHING, READ_ONLY, true)     \
-    LB_METHOD(GetLoadBalancer, lb_get, RESERVATION, READ_ONLY, false)        \
-    LB_METHOD(LoadBalancerStatus, lb_status, RESERVATION, READ_ONLY, false)  \
-    LB_METHOD(FreeLoadBalancer, lb_free, RESERVATION, UPDATE, true)          \
-    LB_METHOD(ResetLoadBalancer, lb_reset, RESERVATION, UPDATE, true)        \
-    LB_METHOD(ExtendReservation, lb_extend, RESERVATION, UPDATE, true)       \
-    LB_METHOD(AddSenders, lb_add_senders, RESERVATION, UPDATE, true)         \
-    LB_METHOD(RemoveSenders, lb_remove_senders, RESERVATION, UPDATE, true)   \
-    LB_METHOD(Register, lb_register, RESERVATION, REGISTER, true)            \
-    LB_METHOD(Deregister, lb_deregister, SESSION, UPDATE, true)              \
-    LB_METHOD(SendState, lb_send_state, SESSION, UPDATE, false)              \
-    LB_METHOD(SetSlotDemands, lb_set_demands, RESERVATION, UPDATE, true)     \
-    LB_METHOD(Overview, lb_overview, NOTHING, READ_ONLY, false)              \
-    LB_METHOD(Version, lb_version, NOTHING, READ_ONLY, false)                \
-    LB_METHOD(CreateToken, lb_create_token, NOTHING, READ_ONLY, true)        \
-    LB_METHOD(ListTokenPermissions, lb_list_permissions, NOTHING, READ_ONLY, \
-              false)                                                         \
-    LB_METHOD(ListChildTokens, lb_list_children, NOTHING, READ_ONLY, false)  \
-    LB_METHOD(RevokeToken, lb_revoke_token, NOTHING, READ_ONLY, true)
+/* The methods: what they are called, what a right is needed on, and which, and
+ * what they do.  Those that are about nothing in particular ask for a token. */
+#define LB_METHODS                                                            \
+    LB_METHOD(ReserveLoadBalancer, lb_reserve, NOTHING, READ_ONLY, CHANGES)   \
+    LB_METHOD(GetLoadBalancer, lb_get, RESERVATION, READ_ONLY, READS)         \
+    LB_METHOD(LoadBalancerStatus, lb_status, RESERVATION, READ_ONLY, READS)   \
+    LB_METHOD(FreeLoadBalancer, lb_free, RESERVATION, UPDATE, CHANGES)        \
+    LB_METHOD(ResetLoadBalancer, lb_reset, RESERVATION, UPDATE, CHANGES)      \
+    LB_METHOD(ExtendReservation, lb_extend, RESERVATION, UPDATE, CHANGES)     \
+    LB_METHOD(AddSenders, lb_add_senders, RESERVATION, UPDATE, CHANGES)       \
+    LB_METHOD(RemoveSenders, lb_remove_senders, RESERVATION, UPDATE, CHANGES) \
+    LB_METHOD(Register, lb_register, RESERVATION, REGISTER, CHANGES)          \
+    LB_METHOD(Deregister, lb_deregister, SESSION, UPDATE, CHANGES)            \
+    LB_METHOD(SendState, lb_send_state, SESSION, UPDATE, READS)               \
+    LB_METHOD(SetSlotDemands, lb_set_demands, RESERVATION, UPDATE, CHANGES)   \
+    LB_METHOD(Overview, lb_overview, NOTHING, READ_ONLY, READS)               \
+    LB_METHOD(Timeseries, lb_timeseries, NOTHING, READ_ONLY, WAITS)           \
+    LB_METHOD(Version, lb_version, NOTHING, READ_ONLY, READS)                 \
+    LB_METHOD(CreateToken, lb_create_token, NOTHING, READ_ONLY, CHANGES)      \
+    LB_METHOD(ListTokenPermissions, lb_list_permissions, NOTHING, READ_ONLY,  \
+              READS)                                                          \
+    LB_METHOD(ListChildTokens, lb_list_children, NOTHING, READ_ONLY, READS)   \
+    LB_METHOD(RevokeToken, lb_revoke_token, NOTHING, READ_ONLY, CHANGES)
 
-#define LB_METHOD(NAME, HANDLER, SUBJECT, RIGHT, CHANGES) lb_handler HANDLER;
+#define LB_METHOD(NAME, HANDLER, SUBJECT, RIGHT, KIND) lb_handler HANDLER;
 LB_METHODS
 #undef LB_METHOD
 
@@ -108,18 +106,26 @@ enum lb_subject {
     LB_SESSION
 };
 
+enum lb_kind {
+    LB_READS,  /* The handler answers at once, */
+    LB_WAITS,  /* or lb_finish() is called later if it returns no error. */
+    LB_CHANGES /* It runs within the engine's plan. */
+};
+
 struct lb_method {
     const char *name;
     lb_handler *handler;
     enum lb_subject subject;
     enum token_right right;
-    bool changes;
+    enum lb_kind kind;
 };
 
 /* lb.c */
 char *lb_refuse(struct lb_job *, enum grpc_status, const char *format, ...)
     __attribute__((__format__(printf, 3, 4), __returns_nonnull__));
 char *lb_refuse_field(struct lb_job *, char *error);
+
+void lb_finish(struct lb_job *, char *error);
 
 /* lb-auth.c */
 char *lb_admit(struct lb_job *);

@@ -20,8 +20,8 @@ VLOG_DEFINE_THIS_MODULE(evlb_api);
 #define LB_DESCRIPTOR (&loadbalancer__load_balancer__descriptor)
 
 static const struct lb_method methods[] = {
-#define LB_METHOD(NAME, HANDLER, SUBJECT, RIGHT, CHANGES) \
-    { #NAME, HANDLER, LB_##SUBJECT, TOKEN_##RIGHT, CHANGES },
+#define LB_METHOD(NAME, HANDLER, SUBJECT, RIGHT, KIND) \
+    { #NAME, HANDLER, LB_##SUBJECT, TOKEN_##RIGHT, LB_##KIND },
     LB_METHODS
 #undef LB_METHOD
 };
@@ -120,6 +120,18 @@ job_fail__(struct lb_job *job, enum grpc_status status, const char *error)
     job_destroy__(job);
 }
 
+/* Ends 'job' with its reply, or with 'error', which is freed. */
+void
+lb_finish(struct lb_job *job, char *error)
+{
+    if (error) {
+        job_fail__(job, job->status, error);
+        free(error);
+    } else {
+        job_reply__(job);
+    }
+}
+
 /* Begins 'job', anew perhaps, with what 'book' and 'state' say.  Returns NULL if
  * the caller may have it carried out, or an error. */
 static char *
@@ -179,6 +191,19 @@ change__(struct lb_job *job)
 {
     job_keep_request__(job);
     engine_change(job->lb->engine, plan_cb__, changed_cb__, job);
+}
+
+/* Has 'job' begin what takes a while. */
+static void
+wait__(struct lb_job *job)
+{
+    char *error;
+
+    job_keep_request__(job);
+    error = job->method->handler(job);
+    if (error) {
+        lb_finish(job, error);
+    }
 }
 
 /* The service. */
@@ -258,15 +283,19 @@ lb_call(struct lb *lb, const ProtobufCMethodDescriptor *descriptor,
     job = job_create__(lb, method, call, request);
     error = job_begin__(job, engine_get_book(lb->engine),
                         engine_get_state(lb->engine));
-    if (!error && method->changes) {
-        change__(job);
+    if (error) {
+        lb_finish(job, error);
         return;
     }
-    error = error ? error : method->handler(job);
-    if (error) {
-        job_fail__(job, job->status, error);
-        free(error);
-    } else {
-        job_reply__(job);
+    switch (method->kind) {
+    case LB_READS:
+        lb_finish(job, method->handler(job));
+        break;
+    case LB_WAITS:
+        wait__(job);
+        break;
+    case LB_CHANGES:
+        change__(job);
+        break;
     }
 }
