@@ -355,6 +355,47 @@ test_properties(void **state)
     assert_in_range(n_bounded, n_rounds / 4, n_rounds - n_rounds / 20);
 }
 
+/* Without demands, without a shuffle, and with factors that leave a way: the
+ * calendar is the one that the same shares have in a configuration. */
+static void
+test_as_configured(void **state)
+{
+    uint64_t seed = 4;
+    unsigned int n_same = 0;
+
+    (void) state;
+    for (int round = 0; round < 2000; round++) {
+        struct calendar_member members[40];
+        struct slot_range ranges[40];
+        struct calendar_share shares[40];
+        size_t n = random_members(&seed, members, ranges, round % 3);
+        const struct calendar *configured, *calendar;
+        bool bounded;
+        char *error;
+
+        for (size_t i = 0; i < n; i++) {
+            members[i].weight++;
+            members[i].n_demands = 0;
+            shares[i] =
+                (struct calendar_share){ members[i].member, members[i].weight,
+                                         members[i].min_factor,
+                                         members[i].max_factor };
+        }
+        error = calendar_create(shares, n, 9, &configured);
+        unit_assert_error(
+            calendar_plan(members, n, &static_, 9, &calendar, &bounded), NULL);
+        assert_int_equal(bounded, !error);
+        if (!error) {
+            assert_true(calendar_equal(configured, calendar));
+            n_same++;
+        }
+        calendar_unref(configured);
+        calendar_unref(calendar);
+        free(error);
+    }
+    assert_in_range(n_same, 500, 1900);
+}
+
 /* "Bounded" is true exactly if there is a way, which is easy to tell if nobody
  * has anything pinned: the sums of bounds, rounded outwards, say so. */
 static void
@@ -437,6 +478,7 @@ main(void)
         cmocka_unit_test(test_static_factors),
         cmocka_unit_test(test_properties),
         cmocka_unit_test(test_feasible),
+        cmocka_unit_test(test_as_configured),
         cmocka_unit_test(test_many),
     };
 
