@@ -136,13 +136,15 @@ MANS += man/evlbd.8 build/man/evlb.conf.5
 pb_json_SRCS := lib/json.c lib/pb-field.c lib/pb-json.c lib/rfc3339.c
 
 PROGRAMS += evlbctl
-evlbctl_SRCS := controller/ctl/evlbctl.c controller/ctl/arguments.c \
-	controller/ctl/call.c controller/ctl/trace.c controller/trace-switch.c \
-	controller/ctl/change.c controller/ctl/completion.c \
-	controller/ctl/flows.c controller/ctl/help.c controller/ctl/show.c controller/ctl/table.c \
+evlbctl_SRCS := $(addprefix controller/ctl/,evlbctl.c api.c arguments.c \
+	call.c chain.c change.c commands.c completion.c flows.c help.c \
+	options.c reservation.c session.c show.c table.c timeseries.c token.c \
+	trace.c values.c watch.c workers.c) controller/trace-switch.c \
+	controller/api/api-client.c lib/ejfat-uri.c controller/core/addr.c \
 	controller/core/mem.c $(pb_json_SRCS) $(grpc_client_SRCS)
-evlbctl_PROTOS := controller/api/admin.proto
+evlbctl_PROTOS := controller/api/admin.proto $(lb_PROTOS)
 evlbctl_PKGS := $(grpc_PKGS) $(grpc_client_PKGS)
+evlbctl_LIBS := -lm
 MANS += build/man/evlbctl.8
 COMPLETIONS += build/completion/evlbctl
 

@@ -28,7 +28,7 @@ call(const struct api_options *options, const char *method,
     ProtobufCMessage *reply;
     char *message, *error = NULL;
 
-    if (api_client_wait(client, method, request, TIMEOUT_MS, &reply,
+    if (api_client_wait(client, method, request, NULL, TIMEOUT_MS, &reply,
                         &message)) {
         error = xasprintf("%s: %s: %s", api_client_get_peer(client), method,
                           message);

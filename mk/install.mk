@@ -30,7 +30,9 @@ build/evlbd.service: controller/evlbd.service.in FORCE
 build/man/evlbctl.8: man/evlbctl.8.in build/bin/evlbctl
 	@mkdir -p $(@D)
 	@build/bin/evlbctl help man >$@.commands
-	@sed -e '/^@COMMANDS@$$/{' -e 'r $@.commands' -e 'd' -e '}' $< >$@
+	@build/bin/evlbctl help man-options >$@.options
+	@sed -e '/^@COMMANDS@$$/{' -e 'r $@.commands' -e 'd' -e '}' \
+		-e '/^@OPTIONS@$$/{' -e 'r $@.options' -e 'd' -e '}' $< >$@
 
 build/completion/evlbctl: build/bin/evlbctl
 	@mkdir -p $(@D)

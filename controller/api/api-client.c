@@ -186,12 +186,12 @@ waited_cb__(void *waited_, enum grpc_status status, const char *message,
 
 enum grpc_status
 api_client_wait(struct api_client *client, const char *method,
-                const ProtobufCMessage *request, int64_t timeout_ms,
-                ProtobufCMessage **reply, char **message)
+                const ProtobufCMessage *request, const char *token,
+                int64_t timeout_ms, ProtobufCMessage **reply, char **message)
 {
     struct waited waited = { .base = client->base };
 
-    api_client_call(client, method, request, NULL, timeout_ms, waited_cb__,
+    api_client_call(client, method, request, token, timeout_ms, waited_cb__,
                     &waited);
     while (!waited.done) {
         event_base_loop(client->base, EVLOOP_ONCE);

@@ -51,8 +51,8 @@ void api_client_call(struct api_client *, const char *method,
  * text, which the caller frees, in '*message'. */
 enum grpc_status
 api_client_wait(struct api_client *, const char *method,
-                const ProtobufCMessage *request, int64_t timeout_ms,
-                ProtobufCMessage **reply, char **message);
+                const ProtobufCMessage *request, const char *token,
+                int64_t timeout_ms, ProtobufCMessage **reply, char **message);
 
 /* Returns where the calls go, for messages. */
 const char *api_client_get_peer(const struct api_client *);

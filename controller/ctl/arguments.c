@@ -5,6 +5,7 @@
 #include "controller/ctl/ctl.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,26 @@ ctl_parse_u32(const char *s, uint32_t *value)
     return ok;
 }
 
+static bool
+parse_i64__(const char *s, int64_t *value)
+{
+    uint64_t number;
+    bool ok = ctl_parse_number(s, INT64_MAX, &number);
+
+    *value = ok ? (int64_t) number : 0;
+    return ok;
+}
+
+/* Parses 's', a number that is finite, into '*value'. */
+bool
+ctl_parse_real(const char *s, float *value)
+{
+    char *end;
+
+    *value = strtof(s, &end);
+    return end != s && !*end && isfinite(*value);
+}
+
 /* Stores 'value', which is NULL if there is none, where 'p' says.  Returns
  * false if it is not what 'p' takes. */
 static bool
@@ -49,6 +70,10 @@ store__(const struct ctl_property *p, char *value)
         return true;
     } else if (p->u64) {
         return ctl_parse_number(value, UINT64_MAX, p->u64);
+    } else if (p->i64) {
+        return parse_i64__(value, p->i64);
+    } else if (p->real) {
+        return ctl_parse_real(value, p->real);
     } else {
         return ctl_parse_u32(value, p->u32);
     }

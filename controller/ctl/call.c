@@ -13,7 +13,9 @@
 #include "controller/api/admin.pb-c.h"
 #include "controller/api/grpc-client.h"
 #include "controller/core/mem.h"
+#include "controller/ctl/table.h"
 #include "lib/json.h"
+#include "lib/pb-field.h"
 #include "lib/pb-json.h"
 
 /* A change is answered when each connected switch has it. */
@@ -115,17 +117,49 @@ ctl_call(struct ctl *ctl, const char *method, const ProtobufCMessage *request,
     return code;
 }
 
+/* Takes out of the strings of 'msg' what would steer a terminal. */
+void
+ctl_tame(const ProtobufCMessage *msg)
+{
+    for (unsigned int i = 0; i < msg->descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *f = &msg->descriptor->fields[i];
+        bool repeated = f->label == PROTOBUF_C_LABEL_REPEATED;
+        const void *value = pb_field_value(msg, f);
+        void *const *p = repeated ? *(void **const *) value : value;
+        size_t n = repeated ? *(size_t *) pb_field_quantifier(msg, f) : 1;
+        bool chosen =
+            (!pb_field_is_oneof(f)
+             || *(const uint32_t *) pb_field_quantifier(msg, f) == f->id);
+
+        for (size_t j = 0; chosen && j < n; j++) {
+            if (f->type == PROTOBUF_C_TYPE_MESSAGE && p[j]) {
+                ctl_tame(p[j]);
+            } else if (f->type == PROTOBUF_C_TYPE_STRING && p[j]
+                       && p[j] != f->default_value) {
+                table_tame(p[j]);
+            }
+        }
+    }
+}
+
+void
+ctl_print_json(const ProtobufCMessage *msg)
+{
+    struct json j;
+
+    json_init(&j, stdout);
+    pb_json_write(&j, NULL, msg);
+}
+
 /* Prints 'reply' with 'print', or as JSON. */
 void
 ctl_print_reply(const struct ctl *ctl, const ProtobufCMessage *reply,
                 void (*print)(const void *reply))
 {
     if (ctl->json) {
-        struct json j;
-
-        json_init(&j, stdout);
-        pb_json_write(&j, NULL, reply);
+        ctl_print_json(reply);
     } else {
+        ctl_tame(reply);
         print(reply);
     }
 }

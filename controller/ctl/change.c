@@ -16,14 +16,15 @@
 static int
 parse_boundary__(const struct ctl *ctl, Evlb__Admin__V1__Boundary *b)
 {
+    const char *at_event = ctl_get(ctl, CTL_OPT_AT_EVENT);
+
     evlb__admin__v1__boundary__init(b);
-    b->automatic = !ctl->at_event;
-    b->force = ctl->force;
-    if (ctl->at_event
-        && !ctl_parse_number(ctl->at_event, UINT64_MAX, &b->at_event)) {
+    b->automatic = !at_event;
+    b->force = ctl_has(ctl, CTL_OPT_FORCE);
+    if (at_event && !ctl_parse_number(at_event, UINT64_MAX, &b->at_event)) {
         return ctl_usage_error("--at-event: \"%s\" is no tick, a number from "
                                "0 to %" PRIu64,
-                               ctl->at_event, UINT64_MAX);
+                               at_event, UINT64_MAX);
     }
     return CTL_OK;
 }

@@ -94,9 +94,29 @@ print_arguments__(const struct ctl_command *c)
                "instances 2>/dev/null | awk 'NR > 1 { print $1 }') ;;\n",
                c->name);
         break;
+    case CTL_COMPLETE_LB:
+        printf("    ' %s')\n"
+               "        candidates=$(${COMP_WORDS[0]} \"${socket[@]}\" "
+               "overview 2>/dev/null | awk 'NR > 1 { print $1 }') ;;\n",
+               c->name);
+        break;
     case CTL_COMPLETE_SHELL:
         printf("    ' %s') candidates=bash ;;\n", c->name);
         break;
+    }
+}
+
+/* Writes the options, but for --socket, whose next word is not an argument. */
+static void
+print_options_with_values__(void)
+{
+    const char *separator = "";
+
+    for (int i = 0; i < CTL_N_OPTIONS; i++) {
+        if (ctl_option_rows[i].arg && i != CTL_OPT_SOCKET) {
+            printf("%s--%s", separator, ctl_option_rows[i].name);
+            separator = " | ";
+        }
     }
 }
 
@@ -122,7 +142,10 @@ ctl_run_completion(struct ctl *ctl, const struct ctl_command *command,
            "        -s | --socket)\n"
            "            [[ ${COMP_WORDS[i + 1]} = '=' ]] && ((i++))\n"
            "            ((i++)); socket=(-s \"${COMP_WORDS[i]}\") ;;\n"
-           "        --at-event) ((i++)) ;;\n"
+           "        ");
+    print_options_with_values__();
+    printf(")\n"
+           "            ((i++)) ;;\n"
            "        -*) ;;\n"
            "        *) last=${COMP_WORDS[i]} words+=\" $last\" ;;\n"
            "        esac\n"
@@ -133,10 +156,13 @@ ctl_run_completion(struct ctl *ctl, const struct ctl_command *command,
         print_arguments__(&ctl->commands[i]);
     }
     printf("    esac\n"
-           "    [[ $current = -* ]] && candidates='%s'\n"
+           "    [[ $current = -* ]] && candidates='");
+    for (int i = 0; i < CTL_N_OPTIONS; i++) {
+        printf("--%s ", ctl_option_rows[i].name);
+    }
+    printf("--help --version'\n"
            "    COMPREPLY=($(compgen -W \"$candidates\" -- \"$current\"))\n"
            "}\n\n"
-           "complete -o default -F _evlbctl evlbctl\n",
-           "--socket --json --at-event --force --help --version");
+           "complete -o default -F _evlbctl evlbctl\n");
     return CTL_OK;
 }

@@ -66,16 +66,16 @@ add_timing__(struct table *t, const Evlb__Admin__V1__InstanceStatus *s)
 }
 
 /* Prints and destroys 't'. */
-static void
-print_table__(struct table *t)
+void
+ctl_print_table(struct table *t)
 {
     table_print(t, stdout);
     table_destroy(t);
 }
 
 /* Adds the cell that holds the 'n' strings 'words', separated by spaces. */
-static void
-add_words__(struct table *t, char *const *words, size_t n)
+void
+ctl_add_words(struct table *t, char *const *words, size_t n)
 {
     char *s = mem_strdup(n ? words[0] : "-");
 
@@ -119,7 +119,7 @@ ctl_print_status(const void *reply)
         }
         add_timing__(t, s);
     }
-    print_table__(t);
+    ctl_print_table(t);
 }
 
 void
@@ -136,14 +136,14 @@ ctl_print_instances(const void *reply)
         table_add(t, "%s", in->name);
         table_add(t, "%" PRIu32, in->id);
         table_add(t, "%" PRIu32 "-%" PRIu32, in->first_port, in->last_port);
-        add_words__(t, in->addresses, in->n_addresses);
-        add_words__(t, in->interfaces, in->n_interfaces);
-        add_words__(t, in->sources, in->n_sources);
+        ctl_add_words(t, in->addresses, in->n_addresses);
+        ctl_add_words(t, in->interfaces, in->n_interfaces);
+        ctl_add_words(t, in->sources, in->n_sources);
         table_add(t, "%s", in->late);
         table_add(t, "%" PRIu32, in->members);
         table_add(t, "%" PRIu32, in->epochs);
     }
-    print_table__(t);
+    ctl_print_table(t);
 }
 
 /* Prints who has how much of 'epoch', and its prefixes. */
@@ -220,7 +220,7 @@ ctl_print_members(const void *reply)
         table_add(t, "%s", m->added ? "yes" : "no");
         free(epochs);
     }
-    print_table__(t);
+    ctl_print_table(t);
 }
 
 void
@@ -250,13 +250,13 @@ ctl_print_targets(const void *reply)
             table_add(t, "-");
         }
         if (m->n_ports) {
-            add_words__(t, m->ports, m->n_ports);
+            ctl_add_words(t, m->ports, m->n_ports);
         } else {
             table_add(t, "all");
         }
         table_add(t, "%s", *m->last_error ? m->last_error : "-");
     }
-    print_table__(t);
+    ctl_print_table(t);
 }
 
 void
@@ -281,5 +281,5 @@ ctl_print_neighbours(const void *reply)
         }
         table_add(t, "%" PRIu32, n->unanswered);
     }
-    print_table__(t);
+    ctl_print_table(t);
 }

@@ -21,9 +21,10 @@ struct table {
     size_t allocated;
 };
 
-/* Names may come from a switch: what would steer a terminal becomes '?'. */
-static void
-tame__(char *text)
+/* Names may come from a switch or a client: what would steer a terminal becomes
+ * '?'. */
+void
+table_tame(char *text)
 {
     for (; *text; text++) {
         if ((unsigned char) *text < ' ' || *text == 0x7f) {
@@ -39,7 +40,7 @@ add__(struct table *t, char *text)
     size_t column = t->n % t->n_columns;
     int width = (int) strlen(text);
 
-    tame__(text);
+    table_tame(text);
     if (t->n == t->allocated) {
         t->cells = mem_grow(t->cells, &t->allocated, sizeof *t->cells);
     }

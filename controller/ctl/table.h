@@ -13,6 +13,8 @@
 
 struct table;
 
+void table_tame(char *text);
+
 struct table *table_create(const char *titles);
 void table_add(struct table *, const char *format, ...)
     __attribute__((__format__(printf, 2, 3)));

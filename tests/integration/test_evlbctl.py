@@ -325,7 +325,9 @@ def test_trace_refused(evlbd, words, expected):
     (["lb", "up", "alpha"], 'no command "lb up"'),
     (["status", "alpha"], "usage: evlbctl status"),
     (["epochs", "alpha", "beta"], "usage: evlbctl epochs [INSTANCE]"),
-    (["epochs", "--force"], "takes no --at-event or --force"),
+    (["epochs", "--force"], '"epochs" takes no --force'),
+    (["epochs", "--lb", "1"], '"epochs" takes no --lb'),
+    (["reserve", "x", "--at-event", "1"], '"reserve" takes no --at-event'),
     (["lb", "set", "alpha"], "usage: evlbctl lb set"),
     (["lb", "set", "alpha", "1"], '"1" is not MEMBER=WEIGHT'),
     (["lb", "set", "alpha", "1=x"], '"1=x" is not MEMBER=WEIGHT'),
@@ -499,7 +501,13 @@ def test_help_and_manual_agree(evlbd):
     """Each command of the manual page is in the help, and completed."""
     with open(os.path.join(TOP, "build/man/evlbctl.8"),
               encoding="utf-8") as page:
-        commands = re.findall(r"^\.TP\n\.B ([a-z ]+)$", page.read(), re.M)
+        text = page.read().replace("\\-", "-")
+    commands = re.findall(r"^\.TP\n\.B ([a-z][a-z -]+)$", text, re.M)
+    options = re.findall(r"^\.BR (?:-. \", \" )?(--[a-z-]+)", text, re.M)
+    assert {"--socket", "--at-event", "--until", "--help"} <= set(options)
+    assert set(complete(evlbd, "status --")) == set(options)
+    assert set(re.findall(r"^ {2}.{4}(--[a-z-]+)", evlbd.ok("help"),
+                          re.M)) == set(options)
     assert {"status", "lb set", "completion", "reload"} <= set(commands)
     entries = re.findall(r"^  ([a-z].*)$", evlbd.ok("help"), re.M)
     assert len(entries) == len(commands)

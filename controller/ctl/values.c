@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Values that commands of the control API take and print. */
+
+#include "controller/ctl/api.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "controller/core/mem.h"
+#include "lib/rfc3339.h"
+
+/* No time from now on is longer, so that sums do not overflow. */
+#define SECONDS_MAX (INT64_C(100) * 366 * 86400)
+
+#define SLOT_MAX 65535
+
+/* Parses 's', a number with a unit, as "90s", "30m", "8h" or "7d". */
+bool
+ctl_parse_duration(const char *s, int64_t *seconds)
+{
+    static const struct {
+        char unit;
+        int64_t seconds;
+    } units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+    size_t n = strlen(s);
+    char *digits = n ? mem_strdup(s) : NULL;
+    uint64_t number;
+    bool ok = false;
+
+    for (size_t i = 0; digits && i < sizeof units / sizeof *units; i++) {
+        if (s[n - 1] == units[i].unit) {
+            digits[n - 1] = '\0';
+            ok = ctl_parse_number(
+                digits, (uint64_t) (SECONDS_MAX / units[i].seconds), &number);
+            *seconds = ok ? (int64_t) number * units[i].seconds : 0;
+        }
+    }
+    free(digits);
+    return ok;
+}
+
+/* Parses the time that --for or --until names.  '*until' becomes 'room', or
+ * NULL if there is none.  Returns an exit code. */
+int
+ctl_parse_until(const struct ctl *ctl, Google__Protobuf__Timestamp *room,
+                Google__Protobuf__Timestamp **until)
+{
+    const char *duration = ctl_get(ctl, CTL_OPT_FOR);
+    const char *end = ctl_get(ctl, CTL_OPT_UNTIL);
+    int64_t seconds;
+
+    google__protobuf__timestamp__init(room);
+    *until = duration || end ? room : NULL;
+    if (duration && end) {
+        return ctl_usage_error("--for and --until exclude each other");
+    } else if (duration) {
+        if (!ctl_parse_duration(duration, &seconds) || !seconds) {
+            return ctl_usage_error("--for: \"%s\" is no time as 90s, 30m, 8h "
+                                   "or 7d",
+                                   duration);
+        }
+        room->seconds = time(NULL) + seconds;
+    } else if (end && !rfc3339_parse(end, &room->seconds, &room->nanos)) {
+        return ctl_usage_error("--until: \"%s\" is no time as "
+                               "2027-01-31T18:00:00Z; see --for, too",
+                               end);
+    }
+    return CTL_OK;
+}
+
+/* Parses the time that --since names. */
+int
+ctl_parse_since(const struct ctl *ctl, Google__Protobuf__Timestamp *room,
+                Google__Protobuf__Timestamp **since)
+{
+    const char *s = ctl_get(ctl, CTL_OPT_SINCE);
+    int64_t seconds;
+
+    google__protobuf__timestamp__init(room);
+    *since = s ? room : NULL;
+    if (s && ctl_parse_duration(s, &seconds)) {
+        room->seconds = time(NULL) - seconds;
+    } else if (s && !rfc3339_parse(s, &room->seconds, &room->nanos)) {
+        return ctl_usage_error("--since: \"%s\" is neither a time as "
+                               "2027-01-31T18:00:00Z nor one ago, as 30m",
+                               s);
+    }
+    return CTL_OK;
+}
+
+int
+ctl_parse_family(const struct ctl *ctl, Loadbalancer__IpFamily *family)
+{
+    const char *s = ctl_get(ctl, CTL_OPT_FAMILY);
+
+    *family = LOADBALANCER__IP_FAMILY__DUAL_STACK;
+    if (!s || !strcmp(s, "dual")) {
+        return CTL_OK;
+    } else if (!strcmp(s, "4")) {
+        *family = LOADBALANCER__IP_FAMILY__IPV4;
+        return CTL_OK;
+    } else if (!strcmp(s, "6")) {
+        *family = LOADBALANCER__IP_FAMILY__IPV6;
+        return CTL_OK;
+    }
+    return ctl_usage_error("--family: \"%s\" is neither 4 nor 6 nor dual", s);
+}
+
+/* Parses the 'n' characters "FIRST-LAST", "SLOT" or "any:NUMBER" at 's'. */
+static bool
+parse_range__(const char *s, size_t n, Loadbalancer__SlotRange *range)
+{
+    char *copy = mem_strdup(s);
+    bool any = !strncmp(s, "any:", 4);
+    uint64_t first, last;
+    char *dash;
+    bool ok;
+
+    copy[n] = '\0';
+    dash = any ? NULL : strchr(copy, '-');
+    if (dash) {
+        *dash = '\0';
+    }
+    ok = ctl_parse_number(copy + (any ? 4 : 0), SLOT_MAX, &first);
+    last = first;
+    ok = ok && (!dash || ctl_parse_number(dash + 1, SLOT_MAX, &last));
+    free(copy);
+    if (!ok || last < first || (any && !first)) {
+        return false;
+    }
+    loadbalancer__slot_range__init(range);
+    range->index = any ? -1 : (int32_t) first;
+    range->length = (uint32_t) (any ? first : last - first + 1);
+    return true;
+}
+
+/* Parses 's', ranges of slots with commas between them, or "" for none. */
+bool
+ctl_parse_ranges(const char *s, struct ctl_ranges *r)
+{
+    r->n = 0;
+    while (*s) {
+        size_t n = strcspn(s, ",");
+
+        if (r->n == CTL_RANGES_MAX || !parse_range__(s, n, &r->ranges[r->n])
+            || (s[n] && !s[n + 1])) {
+            return false;
+        }
+        r->pointers[r->n] = &r->ranges[r->n];
+        r->n++;
+        s += n + (s[n] == ',');
+    }
+    return true;
+}
+
+/* Stores the text of 't', which may be NULL, in 's', and returns it. */
+const char *
+ctl_format_time(const Google__Protobuf__Timestamp *t, char s[CTL_TEXT_LEN])
+{
+    if (!t || !rfc3339_format(t->seconds, 0, s)) {
+        snprintf(s, CTL_TEXT_LEN, "-");
+    }
+    return s;
+}
+
+/* Returns the text of the 'n' ranges 'ranges', as ctl_parse_ranges() takes it,
+ * up to about 'max' characters, which the caller frees. */
+char *
+ctl_format_ranges(Loadbalancer__SlotRange *const *ranges, size_t n, size_t max)
+{
+    char *s = mem_strdup(n ? "" : "-");
+
+    for (size_t i = 0; i < n; i++) {
+        const Loadbalancer__SlotRange *r = ranges[i];
+        char *longer;
+
+        if (strlen(s) > max) {
+            longer = mem_printf("%s,...", s);
+            i = n;
+        } else if (r->index < 0) {
+            longer =
+                mem_printf("%s%sany:%" PRIu32, s, i ? "," : "", r->length);
+        } else {
+            longer = mem_printf("%s%s%" PRId32, s, i ? "," : "", r->index);
+            if (r->length > 1) {
+                char *both = mem_printf("%s-%" PRId64, longer,
+                                        (int64_t) r->index + r->length - 1);
+
+                free(longer);
+                longer = both;
+            }
+        }
+        free(s);
+        s = longer;
+    }
+    return s;
+}
+
+/* Prints the 'n' 'issues' of 'who', if any. */
+void
+ctl_print_issues(const char *who, Loadbalancer__HealthIssue *const *issues,
+                 size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char time[CTL_TEXT_LEN];
+
+        printf("%s: %s: %s (%s, since %s)\n", who, issues[i]->severity,
+               issues[i]->message, issues[i]->type,
+               ctl_format_time(issues[i]->detected_at, time));
+    }
+}
