@@ -21,6 +21,7 @@
 #include "controller/core/token.h"
 #include "controller/rules/rule-diff.h"
 #include "controller/rules/rule-set.h"
+#include "controller/store/overlay-record.h"
 
 #include "tests/unit/unit.h"
 
@@ -38,6 +39,7 @@
     PART(CHECK, "state: check")       \
     PART(BUILD, "rules: build")       \
     PART(DIFF, "rules: difference")   \
+    PART(RECORD, "store: records")    \
     PART(DESTROY, "old ones: destroyed")
 
 enum part {
@@ -313,6 +315,10 @@ serve(struct world *w, struct overlay *overlay)
     clock_lap(&w->clock, PART_DIFF);
 
     n = diff.n;
+    for (uint16_t i = 0; i < N_INSTANCES; i++) {
+        free(overlay_record_format(overlay_find(overlay, i)));
+    }
+    clock_lap(&w->clock, PART_RECORD);
     rule_diff_destroy(&diff);
     overlay_destroy(w->overlay);
     state_destroy(w->state);

@@ -28,5 +28,5 @@ bench-parts_DEPS := build/bench/check-stream
 # What is computed in a control period, at full size.
 UNIT_TESTS += core-scale
 core-scale_SRCS := tests/bench/core-scale.c $(core_SRCS) $(rules_SRCS) \
-	$(book_SRCS)
+	$(book_SRCS) controller/store/overlay-record.c
 core-scale_PKGS := $(token_PKGS)
