@@ -205,8 +205,8 @@ remove_members__(struct period *p, const struct instance *instance)
         uint16_t id = instance->members[i].id;
         const struct epoch *epoch;
 
-        if (!has_session__(p, id)
-            && !epochs_use_member(&instance->epochs, id, &epoch)) {
+        if (!epochs_use_member(&instance->epochs, id, &epoch)
+            && !has_session__(p, id)) {
             overlay_remove_member(engine_draft_change_overlay(p->draft),
                                   instance->id, id);
         }
