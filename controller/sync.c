@@ -160,12 +160,9 @@ get_settings__(const struct instance *instance)
 
 /* Forgets what was heard. */
 static void
-reset__(struct sync *sync, const struct instance *instance)
+reset__(struct sync *sync)
 {
-    const struct predictor_settings settings = get_settings__(instance);
-
-    predictor_destroy(sync->predictor);
-    sync->predictor = predictor_create(&settings);
+    predictor_reset(sync->predictor);
     sync->counters = (struct sync_counters){ .n_taken = 0 };
 }
 
@@ -283,7 +280,7 @@ syncs_serve(struct syncs *syncs, const struct state *state)
 
         if (sync->generation != instance->generation) {
             sync->generation = instance->generation;
-            reset__(sync, instance);
+            reset__(sync);
         }
         sync->state = state;
         predictor_set(sync->predictor, &settings);
@@ -297,7 +294,7 @@ syncs_reset(struct syncs *syncs, const struct instance *instance)
     struct sync *sync = find__(syncs, instance->id);
 
     if (sync) {
-        reset__(sync, instance);
+        reset__(sync);
     }
 }
 
