@@ -225,6 +225,9 @@ create_h2__(struct grpc_session *session)
                                                            stream_close_cb__);
     nghttp2_option_set_no_closed_streams(option, 1);
     nghttp2_option_set_max_outbound_ack(option, 100);
+    /* Who sends "Bearer " and no token is told so. */
+    nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(option,
+                                                                     1);
     if (nghttp2_session_server_new2(&session->h2, callbacks, session,
                                     option)) {
         abort();

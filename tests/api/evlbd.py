@@ -157,7 +157,7 @@ class Evlbd:
             [os.path.join(BIN, "evlbctl"), "--socket", self.file("ctl.sock"),
              *args, "--json"], capture_output=True, text=True, check=False,
             timeout=TIMEOUT)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
         return json.loads(done.stdout)
 
     def epochs(self, instance="first"):
@@ -169,6 +169,17 @@ class Evlbd:
 
 
 METHODS = tables.get_methods()
+
+# Those that are not there yet.
+MISSING = {"ChainLoadBalancer", "UnchainLoadBalancer", "GetChainGraph"}
+
+
+def list_methods(names=None):
+    """Returns 'names', all methods if they are not given, for a test to be run
+    for each of."""
+    return [pytest.param(name, marks=pytest.mark.xfail(
+        name in MISSING, reason="not there yet", strict=True))
+            for name in names or METHODS]
 
 
 class Client:
