@@ -110,13 +110,18 @@ build/gen/commit.c: FORCE
 		--short=12 HEAD 2>/dev/null || echo 'release $(VERSION)')" >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+pb_json_SRCS := lib/json.c lib/pb-field.c lib/pb-json.c lib/rfc3339.c
+
 # HTTP: the server, and what it serves.
 http_server_SRCS := controller/api/http-call.c \
 	controller/api/http-connection.c controller/api/http-server.c
+rest_parse_SRCS := controller/api/rest-parse.c lib/pb-json-parse.c \
+	$(pb_json_SRCS)
 http_SRCS := controller/api/http.c controller/api/http-metrics.c \
 	controller/api/metrics.c controller/api/metrics-control.c \
 	controller/api/metrics-instance.c controller/api/metrics-text.c \
-	controller/api/metrics-traffic.c $(http_server_SRCS)
+	controller/api/metrics-traffic.c controller/api/rest.c \
+	controller/api/rest-describe.c $(rest_parse_SRCS) $(http_server_SRCS)
 http_PKGS := libevent
 
 PROGRAMS += evlbd
@@ -133,7 +138,11 @@ evlbd_OVS := yes
 evlbd_DIR := sbin
 MANS += man/evlbd.8 build/man/evlb.conf.5
 
-pb_json_SRCS := lib/json.c lib/pb-field.c lib/pb-json.c lib/rfc3339.c
+CHECK_SUITES += http
+http_CMD := $(PYTEST) tests/http/test_http.py tests/http/test_rest.py
+http_FORMAT := pytest
+http_TIMEOUT := 180
+http_DEPS := build/bin/evlbd
 
 PROGRAMS += evlbctl
 evlbctl_SRCS := $(addprefix controller/ctl/,evlbctl.c api.c arguments.c \
@@ -430,10 +439,12 @@ test-output_PROTOS := controller/api/admin.proto
 test-output_PKGS := libprotobuf-c
 
 UNIT_TESTS += test-pb-json
-test-pb-json_SRCS := tests/unit/test-pb-json.c controller/core/mem.c \
+test-pb-json_SRCS := tests/unit/test-pb-json.c tests/unit/pb-text.c \
+	controller/core/mem.c \
 	lib/arena.c lib/pb-json-parse.c $(pb_json_SRCS)
 test-pb-json_PROTOS := $(lb_PROTOS)
-test-pb-json_PKGS := jansson libprotobuf-c
+test-pb-json_PKGS := libprotobuf-c
+test-pb-json_OVS := yes
 
 FUZZERS += fuzz-grpc-client
 fuzz-grpc-client_SRCS := tests/fuzz/fuzz-grpc-client.c \

@@ -25,7 +25,7 @@ write_newline(const struct json *j)
  * none: surrogates, what has more bytes than it needs, and what is beyond
  * U+10FFFF are none. */
 static int
-utf8_length(const unsigned char *s)
+character_length(const char *string)
 {
     static const struct {
         unsigned char first, last;   /* Of the first byte, */
@@ -38,6 +38,7 @@ utf8_length(const unsigned char *s)
         { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
         { 0xf4, 0xf4, 0x80, 0x8f, 4 },
     };
+    const unsigned char *s = (const unsigned char *) string;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         int n = kinds[i].n;
@@ -65,7 +66,7 @@ write_string(const struct json *j, const char *string)
 
     putc('"', j->stream);
     while (*s) {
-        int n = utf8_length(s);
+        int n = character_length((const char *) s);
 
         if (!n) {
             fputs("\\ufffd", j->stream);

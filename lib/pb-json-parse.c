@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <config.h>
+#include <unicode.h>
+#include <openvswitch/json.h>
+#include <openvswitch/shash.h>
+
 #include "controller/core/mem.h"
 #include "google/protobuf/struct.pb-c.h"
 #include "google/protobuf/timestamp.pb-c.h"
@@ -116,26 +121,26 @@ parse_digits__(const char *s, int64_t *value, uint64_t *magnitude)
 /* Returns the whole number that 'j' is, from 'min' to 'max', as the bits of an
  * int64_t or uint64_t. */
 static uint64_t
-get_number__(struct in *in, const struct place *place, const json_t *j,
+get_number__(struct in *in, const struct place *place, const struct json *j,
              int64_t min, uint64_t max)
 {
     int64_t value = -1;
     uint64_t magnitude = 0;
     bool good = false, negative;
 
-    if (json_is_integer(j)) {
-        value = json_integer_value(j);
+    if (j->type == JSON_INTEGER) {
+        value = json_integer(j);
         magnitude = (uint64_t) value;
         good = true;
-    } else if (json_is_real(j)) {
-        double real = json_real_value(j);
+    } else if (j->type == JSON_REAL) {
+        double real = json_real(j);
 
         /* 1.0 and 1e3 are whole numbers, too. */
         good = real == floor(real) && fabs(real) <= 0x1p53;
         value = good ? (int64_t) real : 0;
         magnitude = (uint64_t) value;
-    } else if (json_is_string(j)) {
-        const char *s = json_string_value(j);
+    } else if (j->type == JSON_STRING) {
+        const char *s = json_string(j);
 
         good = parse_digits__(s, &value, &magnitude);
         value = good && *s != '-' && magnitude > INT64_MAX ? INT64_MAX : value;
@@ -167,14 +172,16 @@ parse_real__(const char *s, double *value)
 /* Returns the number that 'j' is, which does not become infinite in single
  * precision if that is asked for. */
 static double
-get_real__(struct in *in, const struct place *place, const json_t *j,
+get_real__(struct in *in, const struct place *place, const struct json *j,
            bool single)
 {
-    double value = json_number_value(j);
-    bool good = json_is_number(j);
+    double value = 0;
+    bool good = true;
 
-    if (json_is_string(j)) {
-        const char *s = json_string_value(j);
+    if (j->type == JSON_INTEGER || j->type == JSON_REAL) {
+        value = json_real(j);
+    } else if (j->type == JSON_STRING) {
+        const char *s = json_string(j);
 
         if (!strcmp(s, "NaN")) {
             return NAN;
@@ -184,6 +191,8 @@ get_real__(struct in *in, const struct place *place, const json_t *j,
             return -INFINITY;
         }
         good = parse_real__(s, &value);
+    } else {
+        good = false;
     }
     if (!good) {
         fail__(in, place, "must be a number");
@@ -194,42 +203,50 @@ get_real__(struct in *in, const struct place *place, const json_t *j,
 }
 
 static int
-get_enum__(struct in *in, const struct place *place, const json_t *j,
+get_enum__(struct in *in, const struct place *place, const struct json *j,
            const ProtobufCEnumDescriptor *type)
 {
     const ProtobufCEnumValue *v;
 
-    if (json_is_string(j)) {
-        v = protobuf_c_enum_descriptor_get_value_by_name(type,
-                                                         json_string_value(j));
+    if (j->type == JSON_STRING) {
+        v = protobuf_c_enum_descriptor_get_value_by_name(type, json_string(j));
         if (v) {
             return v->value;
         }
         fail__(in, place, "\"%.*s\" is none of %s, %s...", SHOWN_MAX,
-               json_string_value(j), type->values[0].name,
+               json_string(j), type->values[0].name,
                type->values[type->n_values - 1].name);
         return 0;
     }
     return (int) get_number__(in, place, j, INT32_MIN, INT32_MAX);
 }
 
-static char *
-get_string__(struct in *in, const struct place *place, const json_t *j)
+static bool
+is_utf8__(const char *s)
 {
-    const char *s = json_string_value(j);
+    char *error = utf8_validate(s, NULL);
 
-    if (!s) {
+    free(error);
+    return !error;
+}
+
+static char *
+get_string__(struct in *in, const struct place *place, const struct json *j)
+{
+    if (j->type != JSON_STRING) {
         fail__(in, place, "must be a string");
-    } else if (strlen(s) != json_string_length(j)) {
-        fail__(in, place, "must not have null characters");
+        return NULL;
     }
-    return arena_strdup(in->arena, s ? s : "");
+    if (!is_utf8__(json_string(j))) {
+        fail__(in, place, "is not UTF-8");
+    }
+    return arena_strdup(in->arena, json_string(j));
 }
 
 /* Messages. */
 
-static void parse_message__(struct in *, const struct place *, const json_t *,
-                            ProtobufCMessage *);
+static void parse_message__(struct in *, const struct place *,
+                            const struct json *, ProtobufCMessage *);
 
 static ProtobufCMessage *
 create__(struct in *in, const ProtobufCMessageDescriptor *d)
@@ -242,7 +259,7 @@ create__(struct in *in, const ProtobufCMessageDescriptor *d)
 
 /* Stores at 'p' the value of 'field' that 'j' is. */
 static void
-parse_value__(struct in *in, const struct place *place, const json_t *j,
+parse_value__(struct in *in, const struct place *place, const struct json *j,
               const ProtobufCFieldDescriptor *field, void *p)
 {
     ProtobufCMessage *msg;
@@ -275,10 +292,10 @@ parse_value__(struct in *in, const struct place *place, const json_t *j,
         *(double *) p = get_real__(in, place, j, false);
         break;
     case PROTOBUF_C_TYPE_BOOL:
-        if (!json_is_boolean(j)) {
+        if (j->type != JSON_TRUE && j->type != JSON_FALSE) {
             fail__(in, place, "must be true or false");
         }
-        *(protobuf_c_boolean *) p = json_is_true(j);
+        *(protobuf_c_boolean *) p = j->type == JSON_TRUE;
         break;
     case PROTOBUF_C_TYPE_ENUM:
         *(int *) p = get_enum__(in, place, j, field->descriptor);
@@ -298,23 +315,27 @@ parse_value__(struct in *in, const struct place *place, const json_t *j,
 }
 
 static void
-parse_repeated__(struct in *in, const struct place *place, const json_t *j,
-                 const ProtobufCFieldDescriptor *field, ProtobufCMessage *msg)
+parse_repeated__(struct in *in, const struct place *place,
+                 const struct json *j, const ProtobufCFieldDescriptor *field,
+                 ProtobufCMessage *msg)
 {
     size_t size = pb_field_size(field->type);
-    size_t n = json_array_size(j);
+    const struct json_array *array;
     uint8_t *values;
+    size_t n;
 
-    if (!json_is_array(j)) {
+    if (j->type != JSON_ARRAY) {
         fail__(in, place, "must be a list, [ ... ]");
         return;
     }
+    array = json_array(j);
+    n = array->n;
     values = arena_alloc(in->arena, n * size);
     for (size_t i = 0; !in->error && i < n; i++) {
         struct place element = go_in__(in, place, NULL, i);
 
         if (!in->error) {
-            parse_value__(in, &element, json_array_get(j, i), field,
+            parse_value__(in, &element, array->elems[i], field,
                           values + i * size);
         }
     }
@@ -349,10 +370,10 @@ takes_null__(const ProtobufCFieldDescriptor *field)
 }
 
 static void
-parse_field__(struct in *in, const struct place *place, const json_t *j,
+parse_field__(struct in *in, const struct place *place, const struct json *j,
               const ProtobufCFieldDescriptor *field, ProtobufCMessage *msg)
 {
-    if (json_is_null(j) && !takes_null__(field)) {
+    if (j->type == JSON_NULL && !takes_null__(field)) {
         return;
     }
     if (field->label == PROTOBUF_C_LABEL_REPEATED) {
@@ -398,21 +419,48 @@ find_field__(const ProtobufCMessageDescriptor *d, const char *name)
     return NULL;
 }
 
+/* Calls 'cb' with each member of the object 'j', by name, until there is an
+ * error. */
+typedef void member_cb__(struct in *, const struct place *, const char *name,
+                         const struct json *, ProtobufCMessage *);
+
+static void
+for_each_member__(struct in *in, const struct place *place,
+                  const struct json *j, member_cb__ *cb, ProtobufCMessage *msg)
+{
+    const struct shash_node **nodes;
+    size_t n;
+
+    if (j->type != JSON_OBJECT) {
+        fail__(in, place, "must be an object, { ... }");
+        return;
+    }
+    n = shash_count(json_object(j));
+    nodes = shash_sort(json_object(j));
+    for (size_t i = 0; !in->error && i < n; i++) {
+        struct place inner = go_in__(in, place, nodes[i]->name, 0);
+
+        if (!in->error) {
+            cb(in, &inner, nodes[i]->name, nodes[i]->data, msg);
+        }
+    }
+    free(nodes);
+}
+
 /* What google.protobuf defines. */
 
 static void
-parse_timestamp__(struct in *in, const struct place *place, const json_t *j,
-                  Google__Protobuf__Timestamp *t)
+parse_timestamp__(struct in *in, const struct place *place,
+                  const struct json *j, Google__Protobuf__Timestamp *t)
 {
-    const char *s = json_string_value(j);
-
-    if (!s || !rfc3339_parse(s, &t->seconds, &t->nanos)) {
+    if (j->type != JSON_STRING
+        || !rfc3339_parse(json_string(j), &t->seconds, &t->nanos)) {
         fail__(in, place, "must be a time such as \"2026-12-01T05:45:00Z\"");
     }
 }
 
 static void
-parse_list__(struct in *in, const struct place *place, const json_t *j,
+parse_list__(struct in *in, const struct place *place, const struct json *j,
              Google__Protobuf__ListValue *list)
 {
     const ProtobufCFieldDescriptor *values = &list->base.descriptor->fields[0];
@@ -421,43 +469,40 @@ parse_list__(struct in *in, const struct place *place, const json_t *j,
 }
 
 static void
-parse_struct__(struct in *in, const struct place *place, const json_t *j,
-               Google__Protobuf__Struct *s)
+parse_entry__(struct in *in, const struct place *place, const char *name,
+              const struct json *j, ProtobufCMessage *msg)
 {
-    const ProtobufCMessageDescriptor *entry_type =
-        s->base.descriptor->fields[0].descriptor;
-    const json_t *value;
-    const char *key;
+    Google__Protobuf__Struct *s = (void *) msg;
+    const ProtobufCMessageDescriptor *type =
+        msg->descriptor->fields[0].descriptor;
+    Google__Protobuf__Struct__FieldsEntry *entry = (void *) create__(in, type);
 
-    if (!json_is_object(j)) {
-        fail__(in, place, "must be an object, { ... }");
-        return;
+    if (!is_utf8__(name)) {
+        fail__(in, place, "the name is not UTF-8");
     }
-    s->fields = arena_pointers(in->arena, json_object_size(j));
-    json_object_foreach((json_t *) j, key, value)
-    {
-        struct place inner = go_in__(in, place, key, 0);
-        Google__Protobuf__Struct__FieldsEntry *entry;
-
-        if (in->error) {
-            return;
-        }
-        entry = (void *) create__(in, entry_type);
-        entry->key = arena_strdup(in->arena, key);
-        parse_value__(in, &inner, value, &entry_type->fields[1],
-                      &entry->value);
-        s->fields[s->n_fields++] = entry;
-    }
+    entry->key = arena_strdup(in->arena, name);
+    parse_value__(in, place, j, &type->fields[1], &entry->value);
+    s->fields[s->n_fields++] = entry;
 }
 
 static void
-parse_any_value__(struct in *in, const struct place *place, const json_t *j,
-                  Google__Protobuf__Value *v)
+parse_struct__(struct in *in, const struct place *place, const struct json *j,
+               Google__Protobuf__Struct *s)
+{
+    if (j->type == JSON_OBJECT) {
+        s->fields = arena_pointers(in->arena, shash_count(json_object(j)));
+    }
+    for_each_member__(in, place, j, parse_entry__, &s->base);
+}
+
+static void
+parse_any_value__(struct in *in, const struct place *place,
+                  const struct json *j, Google__Protobuf__Value *v)
 {
     /* The field for each type of JSON. */
     static const struct {
         int id;
-        json_type types[2];
+        enum json_type types[2];
     } kinds[] = {
         { GOOGLE__PROTOBUF__VALUE__KIND_NUMBER_VALUE,
           { JSON_INTEGER, JSON_REAL } },
@@ -470,11 +515,10 @@ parse_any_value__(struct in *in, const struct place *place, const json_t *j,
         { GOOGLE__PROTOBUF__VALUE__KIND_LIST_VALUE,
           { JSON_ARRAY, JSON_ARRAY } },
     };
-    json_type type = json_typeof(j);
 
     v->kind_case = GOOGLE__PROTOBUF__VALUE__KIND_NULL_VALUE;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (type == kinds[i].types[0] || type == kinds[i].types[1]) {
+        if (j->type == kinds[i].types[0] || j->type == kinds[i].types[1]) {
             const ProtobufCFieldDescriptor *field =
                 protobuf_c_message_descriptor_get_field(
                     v->base.descriptor, (unsigned int) kinds[i].id);
@@ -487,40 +531,26 @@ parse_any_value__(struct in *in, const struct place *place, const json_t *j,
 }
 
 static void
-parse_fields__(struct in *in, const struct place *place, const json_t *j,
-               ProtobufCMessage *msg)
+parse_member__(struct in *in, const struct place *place, const char *name,
+               const struct json *j, ProtobufCMessage *msg)
 {
-    const json_t *value;
-    const char *key;
+    const ProtobufCFieldDescriptor *field =
+        find_field__(msg->descriptor, name);
 
-    if (!json_is_object(j)) {
-        fail__(in, place, "must be an object, { ... }");
-        return;
-    }
-    json_object_foreach((json_t *) j, key, value)
-    {
-        const ProtobufCFieldDescriptor *field =
-            find_field__(msg->descriptor, key);
-        struct place inner = go_in__(in, place, key, 0);
-
-        if (!field) {
-            fail__(in, &inner, "there is no such field");
-            return;
-        }
-        if (in->error) {
-            return;
-        }
-        parse_field__(in, &inner, value, field, msg);
+    if (field) {
+        parse_field__(in, place, j, field, msg);
+    } else {
+        fail__(in, place, "there is no such field");
     }
 }
 
 static void
-parse_message__(struct in *in, const struct place *place, const json_t *j,
+parse_message__(struct in *in, const struct place *place, const struct json *j,
                 ProtobufCMessage *msg)
 {
     switch (pb_known_type(msg->descriptor)) {
     case PB_KNOWN_NONE:
-        parse_fields__(in, place, j, msg);
+        for_each_member__(in, place, j, parse_member__, msg);
         break;
     case PB_KNOWN_TIMESTAMP:
         parse_timestamp__(in, place, j, (void *) msg);
@@ -540,7 +570,7 @@ parse_message__(struct in *in, const struct place *place, const json_t *j,
 /* Stores in '*msgp' the message of the type 'd' that 'j' is; it is in 'arena'.
  * Returns NULL if successful, or an error, which the caller must free. */
 char *
-pb_json_parse(const json_t *j, const ProtobufCMessageDescriptor *d,
+pb_json_parse(const struct json *j, const ProtobufCMessageDescriptor *d,
               struct arena *arena, ProtobufCMessage **msgp)
 {
     const struct place top = { .depth = 0 };

@@ -10,20 +10,21 @@
  * times and structs of google.protobuf are what they are in JSON.  Fields of
  * bytes are not supported.
  *
- * The JSON comes from anybody.  Its size is the caller's to bound; it may not
+ * The JSON is Open vSwitch's ("openvswitch/json.h"), whose struct json is
+ * another one than that of lib/json.h.  It comes from anybody.  Its size is the caller's to bound; it may not
  * be deeper than PB_JSON_MAX_DEPTH.  Errors say where they are:
  * "slotDemands[3].length: must be ...". */
 
 #include <stdbool.h>
 
-#include <jansson.h>
 #include <protobuf-c/protobuf-c.h>
 
 #define PB_JSON_MAX_DEPTH 32
 
 struct arena;
+struct json;
 
-char *pb_json_parse(const json_t *, const ProtobufCMessageDescriptor *,
+char *pb_json_parse(const struct json *, const ProtobufCMessageDescriptor *,
                     struct arena *, ProtobufCMessage **);
 bool pb_json_is_name(const ProtobufCFieldDescriptor *, const char *name);
 

@@ -8,6 +8,7 @@
 
 #include "controller/api/http-metrics.h"
 #include "controller/api/http-server.h"
+#include "controller/api/rest.h"
 #include "controller/config.h"
 #include "controller/core/mem.h"
 
@@ -41,16 +42,33 @@ is_open__(const struct http *http, const struct http_call *call)
 }
 
 static void
+admitted_cb__(void *http_, struct http_call *call)
+{
+    const struct http *http = http_;
+
+    http_metrics_serve(http->metrics, call);
+}
+
+static void
 serve_metrics__(struct http *http, struct http_call *call)
 {
     if (http_call_method(call) != HTTP_GET) {
         http_call_set_header(call, "Allow", "GET, HEAD");
         fail__(call, 405, "metrics are for GET\n");
-    } else if (!is_open__(http, call)) {
-        fail__(call, 401, "metrics need a token from there\n");
-    } else {
+    } else if (is_open__(http, call)) {
         http_metrics_serve(http->metrics, call);
+    } else {
+        rest_admit(http->lb, call, admitted_cb__, http);
     }
+}
+
+/* Is 'path' 'prefix', or something below it? */
+static bool
+is_below__(const char *path, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return !strncmp(path, prefix, n) && (!path[n] || path[n] == '/');
 }
 
 static void
@@ -61,8 +79,10 @@ handle__(void *http_, struct http_call *call)
 
     if (!strcmp(path, "/metrics")) {
         serve_metrics__(http, call);
+    } else if (is_below__(path, REST_PATH)) {
+        rest_serve(http->lb, call);
     } else {
-        fail__(call, 404, "there is /metrics\n");
+        fail__(call, 404, "there is /metrics, and " REST_PATH "\n");
     }
 }
 

@@ -91,7 +91,7 @@ metrics_http(struct metrics *m, const struct http_server *http)
     struct http_server_counters c;
 
     http_server_get_counters(http, &c);
-    metrics_family(m, "evlb_http_connections", METRICS_GAUGE,
+    metrics_family(m, "evlb_http_open_connections", METRICS_GAUGE,
                    "Connections of HTTP.");
     metrics_count(m, c.n_connections, NULL);
     metrics_family(m, "evlb_http_connections_total", METRICS_COUNTER,

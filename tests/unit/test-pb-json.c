@@ -7,12 +7,14 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <config.h>
+#include <openvswitch/json.h>
+
 #include "controller/api/loadbalancer.pb-c.h"
 #include "google/protobuf/struct.pb-c.h"
 #include "lib/arena.h"
-#include "lib/json.h"
-#include "lib/pb-json.h"
 #include "lib/rfc3339.h"
+#include "tests/unit/pb-text.h"
 #include "tests/unit/unit.h"
 
 /* Parses 'text' as a message of type 'd'. */
@@ -20,13 +22,10 @@ static char *
 parse(const char *text, const ProtobufCMessageDescriptor *d,
       struct arena *arena, ProtobufCMessage **msg)
 {
-    json_t *j =
-        json_loads(text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
-    char *error;
+    struct json *j = json_from_string(text);
+    char *error = pb_json_parse(j, d, arena, msg);
 
-    assert_non_null(j);
-    error = pb_json_parse(j, d, arena, msg);
-    json_decref(j);
+    json_destroy(j);
     return error;
 }
 
@@ -34,21 +33,19 @@ parse(const char *text, const ProtobufCMessageDescriptor *d,
 static char *
 write_compact(const ProtobufCMessage *msg)
 {
-    struct json j;
-    char *text, *compact;
-    size_t n;
-    FILE *stream = open_memstream(&text, &n);
-    json_t *value;
+    char *text = unit_write_proto3(msg);
+    bool quoted = false, escaped = false;
+    char *out = text;
 
-    json_init(&j, stream);
-    pb_json_write_proto3(&j, NULL, msg);
-    fclose(stream);
-    value = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    assert_non_null(value);
-    compact = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    json_decref(value);
-    free(text);
-    return compact;
+    for (const char *in = text; *in; in++) {
+        quoted ^= *in == '"' && !escaped;
+        escaped = *in == '\\' && !escaped;
+        if (quoted || (*in != ' ' && *in != '\n')) {
+            *out++ = *in;
+        }
+    }
+    *out = '\0';
+    return text;
 }
 
 /* Checks that 'text' is a message that is written as 'expected'. */
@@ -115,7 +112,7 @@ test_values(void **state)
           "\"maxFactor\":\"1.5\",\"keepLbHeader\":true,"
           "\"slotDemands\":[{\"index\":-1,\"length\":4294967295},{}]}",
           REGISTER,
-          "{\"lbId\":\"5\",\"name\":\"a\xc3\xa9\\n\",\"weight\":0.5,"
+          "{\"lbId\":\"5\",\"name\":\"a\xc3\xa9\\u000a\",\"weight\":0.5,"
           "\"ipAddress\":\"::1\",\"udpPort\":65535,"
           "\"portRange\":\"PORT_RANGE_16\",\"minFactor\":0.001,"
           "\"maxFactor\":1.5,\"keepLbHeader\":true,"
@@ -163,38 +160,28 @@ test_real(void **state)
         const char *text;
         const char *written;
     } cases[] = {
-        { "0.8", "\"weight\":0.8" },
-        { "0.1", "\"weight\":0.1" },
-        { "16777217", "\"weight\":16777216" },
-        { "3.4028235e38", "\"weight\":3.4028235e+38" },
-        { "\"NaN\"", "\"weight\":\"NaN\"" },
-        { "\"Infinity\"", "\"weight\":\"Infinity\"" },
-        { "\"-Infinity\"", "\"weight\":\"-Infinity\"" },
-        { "-0.0", "\"weight\":-0" },
+        { "0.8", "\"weight\":0.8," },
+        { "0.1", "\"weight\":0.1," },
+        { "16777217", "\"weight\":16777216," },
+        { "3.4028235e38", "\"weight\":3.4028235e+38," },
+        { "\"NaN\"", "\"weight\":\"NaN\"," },
+        { "\"Infinity\"", "\"weight\":\"Infinity\"," },
+        { "\"-Infinity\"", "\"weight\":\"-Infinity\"," },
+        { "1e-7", "\"weight\":1e-07," },
     };
 
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[64], *out;
+        char text[64], *written;
         struct arena arena;
         ProtobufCMessage *msg;
-        struct json j;
-        size_t n;
-        FILE *stream = open_memstream(&out, &n);
-        const char *p;
 
         arena_init(&arena);
         snprintf(text, sizeof text, "{\"weight\":%s}", cases[i].text);
         unit_assert_error(parse(text, REGISTER, &arena, &msg), NULL);
-        json_init(&j, stream);
-        pb_json_write_proto3(&j, NULL, msg);
-        fclose(stream);
-        p = strstr(out, "\"weight\": ");
-        assert_non_null(p);
-        p += strlen("\"weight\": ");
-        assert_memory_equal(p, cases[i].written + strlen("\"weight\":"),
-                            strlen(cases[i].written + strlen("\"weight\":")));
-        free(out);
+        written = write_compact(msg);
+        assert_non_null(strstr(written, cases[i].written));
+        free(written);
         arena_destroy(&arena);
     }
 }
@@ -285,8 +272,8 @@ test_known_types(void **state)
           "\"\":null}}",
           ISSUE,
           "{\"type\":\"x\",\"severity\":\"\",\"message\":\"\","
-          "\"details\":{\"a\":[1,\"b\",null,true,{\"c\":{}}],\"d\":-1.5,"
-          "\"\":null},\"detected_at\":\"2026-12-01T05:45:00.500Z\"}");
+          "\"details\":{\"\":null,\"a\":[1,\"b\",null,true,{\"c\":{}}],"
+          "\"d\":-1.5},\"detected_at\":\"2026-12-01T05:45:00.500Z\"}");
     /* The same names in lowerCamelCase. */
     check("{\"detectedAt\":\"1970-01-01T00:00:00Z\"}", ISSUE,
           "{\"type\":\"\",\"severity\":\"\",\"message\":\"\","
@@ -364,7 +351,7 @@ test_mistakes(void **state)
         { "{\"lbid\":\"1\"}", "lbid: there is no such field" },
         { "{\"\":1}", "there is no such field" },
         { "{\"lbId\":5}", "lbId: must be a string" },
-        { "{\"lbId\":\"a\\u0000b\"}", "lbId: must not have null" },
+        { "{\"lbId\":\"a\xff\"}", "lbId: is not UTF-8" },
         { "{\"udpPort\":-1}",
           "udpPort: must be a whole number from 0 to 4294967295" },
         { "{\"udpPort\":4294967296}", "udpPort: must be a whole number" },
@@ -449,14 +436,13 @@ test_utf8(void **state)
         const char *in;
         const char *out;
     } cases[] = {
-        { "\xff", "\xef\xbf\xbd" },
-        { "a\xc3", "a\xef\xbf\xbd" },
-        { "\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd" },
-        { "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+        { "\xff", "\\ufffd" },
+        { "a\xc3", "a\\ufffd" },
+        { "\xc0\x80", "\\ufffd\\ufffd" },
+        { "\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd" },
         { "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf" },
-        { "\xf4\x90\x80\x80",
-          "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
-        { "\xe2\x82\xac\xe2\x82", "\xe2\x82\xac\xef\xbf\xbd\xef\xbf\xbd" },
+        { "\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd" },
+        { "\xe2\x82\xac\xe2\x82", "\xe2\x82\xac\\ufffd\\ufffd" },
         { "\x7f\"\\", "\x7f\\\"\\\\" },
     };
 
@@ -464,7 +450,7 @@ test_utf8(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Loadbalancer__GetLoadBalancerRequest r =
             LOADBALANCER__GET_LOAD_BALANCER_REQUEST__INIT;
-        char expected[64], *written;
+        char expected[128], *written;
 
         r.lbid = (char *) cases[i].in;
         written = write_compact(&r.base);
