@@ -252,6 +252,17 @@ test-store_SRCS := tests/unit/test-store.c $(store_SRCS) \
 	controller/core/mem.c
 test-store_PKGS := $(store_PKGS)
 
+HELPERS += store-writer
+store-writer_SRCS := tests/store/store-writer.c $(series_SRCS) \
+	$(store_SRCS) controller/core/mem.c
+store-writer_PKGS := $(store_PKGS)
+
+CHECK_SUITES += store
+store_CMD := $(PYTEST) tests/integration/test_store.py
+store_FORMAT := pytest
+store_TIMEOUT := 180
+store_DEPS := build/san/bin/store-writer
+
 UNIT_TESTS += test-series
 test-series_SRCS := tests/unit/test-series.c $(series_SRCS) $(store_SRCS) \
 	controller/core/mem.c

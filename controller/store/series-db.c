@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "controller/core/mem.h"
 
@@ -35,6 +36,11 @@ static const struct db_format format = {
     .durable = false,
     .check = false, /* It may be large, and nothing depends on it. */
 };
+
+/* What is left to others on the device: that much, in bytes, and no more than
+ * one part of so many. */
+#define ROOM_MAX (64 << 20)
+#define ROOM_PART 16
 
 /* The first 'max' rows of a table that are older than a time. */
 #define TRIM(TABLE)                                                         \
@@ -87,6 +93,25 @@ series_db_close(struct series_db *db)
         sqlite3_finalize(db->stmts[i]);
     }
     db_file_close(&db->file);
+}
+
+/* Checks that rows take no room that changes of the state may need. */
+char *
+series_db_check_room(struct series_db *db)
+{
+    uint64_t room, total;
+    struct statvfs fs;
+
+    if (statvfs(db->file.name, &fs)) {
+        return NULL; /* Writing will say why. */
+    }
+    room = (uint64_t) fs.f_bavail * fs.f_frsize;
+    total = (uint64_t) fs.f_blocks * fs.f_frsize;
+    return room >= ROOM_MAX || room >= total / ROOM_PART
+               ? NULL
+               : mem_printf("%s: %s: no more is written while the device is "
+                            "nearly full; make room there",
+                            format.setting, db->file.name);
 }
 
 /* Writing.  What has 64 bits is stored as if it had a sign. */

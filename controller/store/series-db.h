@@ -46,6 +46,7 @@ struct series_rows {
 char *series_db_open(struct series_db *, const char *file);
 void series_db_close(struct series_db *);
 
+char *series_db_check_room(struct series_db *);
 char *series_db_put_sample(struct series_db *, const struct series_sample *);
 char *series_db_put_epoch(struct series_db *, const struct series_epoch *);
 

@@ -92,9 +92,10 @@ static char *
 write_rows__(struct series_db *db, const struct series_job *job,
              size_t *deleted)
 {
-    char *error = db_file_begin(&db->file);
+    char *error = job->n ? series_db_check_room(db) : NULL;
 
     *deleted = 0;
+    error = error ? error : db_file_begin(&db->file);
     error = error ? error
                   : series_db_trim(db, &job->limits, wall_ms__(),
                                    job->n + TRIM_ROWS, deleted);

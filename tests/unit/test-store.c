@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <event2/event.h>
+#include <sqlite3.h>
 
 #include "controller/core/mem.h"
 #include "tests/unit/unit.h"
@@ -249,6 +250,258 @@ test_damaged(void **state)
     teardown(&f);
 }
 
+/* Numbers ascend, and other prefixes are left out. */
+static void
+test_prefix(void **state)
+{
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    open_store(&f);
+    put(&f, "t/10", "ten");
+    put(&f, "t/9", "nine");
+    put(&f, "t", "none");
+    put(&f, "s/1", "other");
+    put(&f, "t/100", "hundred");
+    check_reopened(&f, "t=none;s/1=other;t/9=nine;t/10=ten;t/100=hundred;");
+    f.loaded[0] = '\0';
+    unit_assert_error(store_load(f.store, "t/", record_cb, &f), NULL);
+    assert_string_equal(f.loaded, "t/9=nine;t/10=ten;t/100=hundred;");
+    f.loaded[0] = '\0';
+    unit_assert_error(store_load(f.store, "u", record_cb, &f), NULL);
+    assert_string_equal(f.loaded, "");
+    teardown(&f);
+}
+
+/* Runs 'sql' on the file, which is closed. */
+static void
+run_sql(const struct fixture *f, const char *sql)
+{
+    sqlite3 *sqlite;
+    char *error = NULL;
+
+    assert_int_equal(sqlite3_open(f->file, &sqlite), SQLITE_OK);
+    if (sqlite3_exec(sqlite, sql, NULL, NULL, &error)) {
+        fail_msg("%s", error);
+    }
+    sqlite3_close(sqlite);
+}
+
+static void
+copy_file(const struct fixture *f, const char *from)
+{
+    char data[16384];
+    int fd = open(from, O_RDONLY);
+    ssize_t n = read(fd, data, sizeof data);
+
+    assert_in_range(n, 1, sizeof data - 1);
+    close(fd);
+    write_file(f, 0, data, (size_t) n);
+}
+
+/* tests/store/v1.db was written by evlbd when format 1 was its newest. */
+static void
+test_migration(void **state)
+{
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    copy_file(&f, "tests/store/v1.db");
+    open_store(&f);
+    put(&f, "instance/13", "oldest 1\n");
+    check_reopened(&f,
+                   "instance/0=oldest 0\nmember 7 10.0.0.7 02:00:00:00:00:07 "
+                   "20000 2 0 name 0 cn7\n;instance/12=oldest 40000\n;"
+                   "instance/13=oldest 1\n;");
+    teardown(&f);
+}
+
+/* A migration that fails leaves the file as it was: it is in format 1 and whole
+ * then, and goes on where it was when the cause is gone. */
+static void
+test_migration_fails(void **state)
+{
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    copy_file(&f, "tests/store/v1.db");
+    run_sql(&f, "CREATE TABLE record2 (x)");
+    unit_assert_error(store_open(f.base, f.file, &f.store),
+                      "already exists (it stays in format 1)");
+    run_sql(&f, "DROP TABLE record2; INSERT INTO record VALUES ('x', x'00')");
+    unit_assert_error(store_open(f.base, f.file, &f.store),
+                      "cannot store BLOB value in TEXT column record2.value");
+    run_sql(&f, "DELETE FROM record WHERE key = 'x';"
+                "DELETE FROM record WHERE key = 'instance/0'");
+    open_store(&f);
+    check_reopened(&f, "instance/12=oldest 40000\n;");
+    teardown(&f);
+}
+
+/* Whatever somebody puts into the file, it is an error and no crash. */
+static void
+test_hostile(void **state)
+{
+    static const char *const sqls[][2] = {
+        { "INSERT INTO record VALUES (CAST(x'6100' AS TEXT), 'value')",
+          "record without a key: is no text" },
+        { "INSERT INTO record VALUES ('a', CAST(x'310032' AS TEXT))",
+          "record a: is no text" },
+        { "DROP TABLE record", "no such table: record" },
+        { "DROP TABLE record; CREATE TABLE record (key, value);"
+          "INSERT INTO record VALUES (x'ff00', 1), (NULL, NULL), ('a', x'')",
+          "is no text" },
+        { "DROP TABLE record; CREATE VIEW record (key, value) AS "
+          "SELECT 1, 2",
+          "cannot modify record because it is a view" },
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof sqls / sizeof sqls[0]; i++) {
+        struct fixture f;
+        char *error;
+
+        setup(&f);
+        open_store(&f);
+        check_reopened(&f, "");
+        store_close(f.store);
+        f.store = NULL;
+        run_sql(&f, sqls[i][0]);
+        error = store_open(f.base, f.file, &f.store);
+        error = error ? error : store_load(f.store, "", record_cb, &f);
+        unit_assert_error(error, sqls[i][1]);
+        teardown(&f);
+    }
+}
+
+/* Transactions that may fail. */
+
+struct outcome {
+    unsigned int n;
+    char *error;
+};
+
+static void
+outcome_cb(void *outcome_, const char *error)
+{
+    struct outcome *outcome = outcome_;
+
+    outcome->n++;
+    free(outcome->error);
+    outcome->error = error ? mem_strdup(error) : NULL;
+}
+
+/* Stores 'value' under 'key', and expects 'expected' or success. */
+static void
+put_waiting(struct fixture *f, const char *key, const char *value,
+            const char *expected)
+{
+    struct store_txn *txn = store_txn_create();
+    struct outcome outcome = { 0, NULL };
+
+    store_txn_put(txn, "other", "1");
+    store_txn_put(txn, key, value);
+    store_commit(f->store, txn, outcome_cb, &outcome);
+    while (!outcome.n) {
+        event_base_loop(f->base, EVLOOP_ONCE);
+    }
+    assert_int_equal(outcome.n, 1);
+    unit_assert_error(outcome.error, expected);
+}
+
+/* A transaction with too much in it fails, as a whole, and takes no other one
+ * with it. */
+static void
+test_too_large(void **state)
+{
+    char *value = mem_alloc(STORE_VALUE_MAX + 2);
+    struct outcome outcome = { 0, NULL };
+    struct store_txn *txn = store_txn_create();
+    struct store_stats stats;
+    char key[STORE_KEY_MAX + 2];
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    open_store(&f);
+    memset(value, 'v', STORE_VALUE_MAX + 1);
+    value[STORE_VALUE_MAX + 1] = '\0';
+    memset(key, 'k', sizeof key);
+    key[sizeof key - 1] = '\0';
+
+    /* Together with one that is fine. */
+    store_txn_put(txn, "first", "1");
+    store_txn_put(txn, "big", value);
+    store_commit(f.store, txn, outcome_cb, &outcome);
+    put(&f, "fine", "1");
+    while (!f.n_done) {
+        event_base_loop(f.base, EVLOOP_ONCE);
+    }
+    unit_assert_error(outcome.error,
+                      "record big would have 16777217 bytes, more than");
+    put_waiting(&f, key, "1", "has more than 255 bytes");
+    assert_null(store_get_error(f.store));
+    store_get_stats(f.store, &stats);
+    assert_int_equal(stats.transactions, 1);
+    assert_int_equal(stats.failures, 2);
+    assert_int_equal(stats.queue, 0);
+    check_reopened(&f, "fine=1;");
+
+    value[STORE_VALUE_MAX] = '\0';
+    key[STORE_KEY_MAX] = '\0';
+    put_waiting(&f, key, value, NULL);
+    free(value);
+    teardown(&f);
+}
+
+static void
+rename_file(const struct fixture *f, const char *suffix, bool back)
+{
+    char *name = mem_printf("%s%s", f->file, suffix);
+    char *away = mem_printf("%s-away", name);
+
+    assert_int_equal(back ? rename(away, name) : rename(name, away), 0);
+    free(name);
+    free(away);
+}
+
+/* A file that is not where it was takes no change, until it is there again. */
+static void
+test_moved_away(void **state)
+{
+    static const char *const suffixes[] = { "", "-wal" };
+    struct store_stats stats;
+    struct fixture f;
+
+    (void) state;
+    setup(&f);
+    open_store(&f);
+    for (size_t i = 0; i < 2; i++) {
+        put_waiting(&f, "a", "1", NULL);
+        rename_file(&f, suffixes[i], false);
+        put_waiting(&f, "a", "2", "has removed or replaced it");
+        unit_assert_error(store_get_error(f.store), "put them back");
+        write_file(&f, 0, "x", 1); /* Another one is no better. */
+        put_waiting(&f, "a", "2", "has removed or replaced it");
+        rename_file(&f, suffixes[i], true);
+        if (i) {
+            break;
+        }
+        put_waiting(&f, "a", "3", NULL);
+        assert_null(store_get_error(f.store));
+    }
+    store_get_stats(f.store, &stats);
+    assert_int_equal(stats.transactions, 3);
+    assert_int_equal(stats.failures, 4);
+    assert_int_equal(stats.commits, 3);
+    assert_true(stats.max_us >= stats.last_us);
+    assert_true(stats.commit_us >= stats.max_us);
+    teardown(&f);
+}
+
 /* SIGKILL.  A child stores numbers, two records a transaction, and says which
  * are done; it is killed at any moment. */
 
@@ -366,9 +619,18 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_records), cmocka_unit_test(test_refused_record),
-        cmocka_unit_test(test_in_use),  cmocka_unit_test(test_cannot_open),
-        cmocka_unit_test(test_foreign), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_records),
+        cmocka_unit_test(test_refused_record),
+        cmocka_unit_test(test_in_use),
+        cmocka_unit_test(test_cannot_open),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_migration),
+        cmocka_unit_test(test_migration_fails),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_moved_away),
         cmocka_unit_test(test_killed),
     };
 
