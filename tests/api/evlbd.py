@@ -145,6 +145,12 @@ class Evlbd:
             else grpc.insecure_channel(address, options))
         return Client(self.channels[-1], token)
 
+    @staticmethod
+    def sync(to, data):
+        """Sends a datagram."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.sendto(data, (str(to[0]), to[1]))
+
     def memory(self):
         """Returns the greatest size that evlbd had in memory, in kB."""
         with open("/proc/%d/status" % self.process.pid,
