@@ -146,7 +146,7 @@ static void
 demands_init__(struct demands *d, size_t n)
 {
     d->messages = mem_zalloc(n * sizeof *d->messages);
-    d->pointers = mem_zalloc(n * sizeof *d->pointers);
+    d->pointers = mem_zalloc(n * sizeof(Loadbalancer__SessionSlotRanges *));
     d->ranges = mem_zalloc(n * sizeof *d->ranges);
     d->n = 0;
 }

@@ -76,7 +76,7 @@ ctl_run_token_create(struct ctl *ctl, const struct ctl_command *command,
         LOADBALANCER__CREATE_TOKEN_REQUEST__INIT;
     size_t n = (size_t) argc - 1;
     Permission *permissions = mem_zalloc(n * sizeof *permissions);
-    Permission **pointers = mem_zalloc(n * sizeof *pointers);
+    Permission **pointers = mem_zalloc(n * sizeof(Permission *));
     int code = CTL_OK;
 
     (void) command;
