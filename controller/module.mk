@@ -164,6 +164,12 @@ evlbctl_TIMEOUT := 120
 evlbctl_DEPS := build/bin/evlbd build/bin/evlbctl build/man/evlbctl.8 \
 	build/completion/evlbctl
 
+CHECK_SUITES += api-ctl
+api-ctl_CMD := $(PYTEST) tests/integration/test_api_ctl.py
+api-ctl_FORMAT := pytest
+api-ctl_TIMEOUT := 120
+api-ctl_DEPS := build/bin/evlbd build/bin/evlbctl build/completion/evlbctl
+
 CHECK_SUITES += evlbctl-switch
 evlbctl-switch_CMD := tests/integration/in-lab \
 	tests/integration/evlbctl_switch.py

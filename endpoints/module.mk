@@ -100,4 +100,11 @@ endpoints_FORMAT := pytest
 endpoints_TIMEOUT := 300
 endpoints_DEPS := build/bin/evlb-send build/bin/evlb-recv
 
+CHECK_SUITES += api-ends
+api-ends_CMD := $(PYTEST) tests/integration/test_api_ends.py
+api-ends_FORMAT := pytest
+api-ends_TIMEOUT := 300
+api-ends_DEPS := build/bin/evlbd build/bin/evlbctl build/bin/evlb-send \
+	build/bin/evlb-recv
+
 MANS += man/evlb-send.1 man/evlb-recv.1

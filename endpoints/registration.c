@@ -72,12 +72,14 @@ registration_destroy(struct registration *r)
 static void
 tell_trouble(struct registration *r, const char *what, const char *message)
 {
-    if (!r->trouble || strcmp(r->trouble, message) != 0) {
-        fprintf(stderr, "evlb-recv: %s: cannot %s: %s; trying again\n",
-                api_client_get_peer(r->client), what, message);
-        free(r->trouble);
-        r->trouble = xasprintf("%s", message);
+    char *trouble = xasprintf("cannot %s: %s", what, message);
+
+    if (!r->trouble || strcmp(r->trouble, trouble) != 0) {
+        fprintf(stderr, "evlb-recv: %s: %s; trying again\n",
+                api_client_get_peer(r->client), trouble);
     }
+    free(r->trouble);
+    r->trouble = trouble;
 }
 
 static void
