@@ -97,6 +97,9 @@ engine_cleanup_oldest__(const struct engine *engine,
     const struct epochs *epochs = &instance->epochs;
     size_t i = 0;
 
+    if (engine_find_absent__(engine, instance)) {
+        return 0;
+    }
     while (epochs->n - i > engine->state->epochs_kept
            && is_quiesced__(engine, instance, i)) {
         i++;

@@ -292,6 +292,35 @@ get_seed__(void)
     return seed;
 }
 
+/* Stores in 'inputs' where the next epoch of 'instance' may begin, and returns
+ * the reason if that is nowhere, which the caller must free. */
+static char *
+choose__(struct period *p, const struct instance *instance,
+         struct control_inputs *inputs)
+{
+    const char *absent = engine_find_absent__(p->engine, instance);
+    char *no_boundary;
+
+    if (absent) {
+        no_boundary =
+            mem_printf("instance %s: switch %s, which carries it, is not "
+                       "connected or has not taken the newest epoch, and "
+                       "goes on by those that it has; take it out of the "
+                       "configuration if it is gone for good",
+                       instance->name, absent);
+    } else {
+        no_boundary =
+            engine_choose_boundary__(p->engine, instance, &inputs->boundary);
+        inputs->untouched = is_untouched__(p, instance, !no_boundary);
+        if (instance->untouched && !inputs->untouched) {
+            overlay_set_untouched(engine_draft_change_overlay(p->draft),
+                                  instance->id, false);
+        }
+    }
+    inputs->no_boundary = no_boundary;
+    return no_boundary;
+}
+
 /* Decides about the instance of 'p'. */
 static void
 run__(struct period *p)
@@ -315,13 +344,7 @@ run__(struct period *p)
     remove_members__(p, instance);
     instance = get_instance__(p);
     admit__(p, instance);
-    no_boundary = engine_choose_boundary__(engine, instance, &inputs.boundary);
-    inputs.no_boundary = no_boundary;
-    inputs.untouched = is_untouched__(p, instance, !no_boundary);
-    if (instance->untouched && !inputs.untouched) {
-        overlay_set_untouched(engine_draft_change_overlay(p->draft),
-                              instance->id, false);
-    }
+    no_boundary = choose__(p, instance, &inputs);
     inputs.epochs = &get_instance__(p)->epochs;
     control_step(&inputs, &outcome);
     engine_history_set_seed__(p->engine, instance->id, inputs.seed);

@@ -168,6 +168,12 @@ want_instance__(struct engine *engine, const struct bridge *bridge,
     }
 }
 
+static void
+forget_cb__(void *engine, const struct neighbour *neighbour)
+{
+    engine_store_neighbour__(engine, neighbour, false);
+}
+
 /* Looks for the stations that the state in service needs, and for no
  * others. */
 void
@@ -183,7 +189,7 @@ engine_neighbours_update__(struct engine *engine)
             want_instance__(engine, &state->bridges[i], &state->instances[j]);
         }
     }
-    neighbours_end_wanting(&engine->neighbours);
+    neighbours_end_wanting(&engine->neighbours, forget_cb__, engine);
     schedule__(engine);
 }
 
@@ -214,6 +220,8 @@ receive_answer__(struct engine *engine, uint64_t datapath_id, uint32_t port,
         VLOG_INFO("%s is %s, at port %" PRIu32 " of datapath %016" PRIx64, ip,
                   mac, port, datapath_id);
         engine->neighbour_news = true;
+        engine_store_neighbour__(
+            engine, neighbours_find(&engine->neighbours, &key), true);
     }
     schedule__(engine);
 }

@@ -41,7 +41,8 @@ engine_next_epoch__(const struct engine *engine,
                     const struct instance *instance)
 {
     const struct epoch *newest = epochs_newest(&instance->epochs);
-    uint16_t last = newest ? newest->id : instance->last_epoch;
+    uint16_t last =
+        newest && !instance->reservable ? newest->id : instance->last_epoch;
     uint16_t id = (uint16_t) (last + 1);
 
     while (epochs_find_id(&instance->epochs, id)

@@ -6,6 +6,7 @@
 /* Within the engine:
  *
  *     engine.c             life, configuration, what switches hold
+ *     engine-carry.c       which bridges carry an instance that is reserved
  *     engine-change.c      changes, from the plan to what is in service
  *     engine-cleanup.c     epochs that are over
  *     engine-held.c        what a switch that comes back is not given any more
@@ -151,6 +152,11 @@ engine_check__(const struct engine *, const struct overlay *, struct state **);
 void engine_serve__(struct engine *, struct overlay *, struct state *);
 void engine_state_free__(struct state *);
 
+/* engine-carry.c */
+const char *
+engine_find_absent__(const struct engine *, const struct instance *);
+void engine_carry__(struct engine *, const struct engine_bridge *);
+
 /* engine-change.c */
 void engine_changes_init__(struct engine *);
 void engine_changes_destroy__(struct engine *);
@@ -191,6 +197,8 @@ void engine_store_draft__(struct engine *, const struct engine_draft *,
 void engine_store_undo__(struct engine *, const struct engine_draft *);
 void engine_store_changed__(struct engine *, const struct overlay *changed,
                             const struct overlay *, store_done_cb *);
+void engine_store_neighbour__(struct engine *, const struct neighbour *,
+                              bool known);
 void engine_store_forget_reservations__(struct engine *);
 void engine_store_forget__(struct engine *, const struct overlay *old,
                            const struct overlay *new);

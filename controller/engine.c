@@ -75,6 +75,7 @@ committed_cb__(void *engine_, uint64_t datapath_id,
             record_epoch__(engine, bridge, &rules->rules[i].calendar);
         }
     }
+    engine_carry__(engine, b);
     engine_operations_wake__(engine);
 }
 

@@ -63,7 +63,7 @@ record_SRCS := controller/store/book-record.c \
 	controller/store/overlay-record.c controller/store/record-text.c
 engine_SRCS := lib/histogram.c controller/counters.c controller/engine.c \
 	controller/engine-lead.c \
-	controller/engine-neighbour.c controller/engine-change.c \
+	controller/engine-neighbour.c controller/engine-carry.c controller/engine-change.c \
 	controller/engine-control.c controller/engine-held.c controller/engine-history.c \
 	controller/engine-operation.c \
 	controller/engine-plan.c controller/epoch-log.c \

@@ -67,19 +67,29 @@ class Progress:
                   flush=True)
             self.dirty = False
 
+    def is_due(self):
+        """Returns true if it is time to show something again."""
+        return not self.quiet and (time.monotonic() - self.shown
+                                   >= (0.25 if self.tty else 4))
+
+    def show(self, text):
+        """Shows where the run is, if it is time."""
+        if self.is_due():
+            self.shown = time.monotonic()
+            text = "%6.1f s  %s" % (self.shown - self.begun, text)
+            print("\r" + text + "\033[K" if self.tty else text,
+                  end="" if self.tty else "\n", flush=True)
+            self.dirty = self.tty
+
     def status(self, events, counters, epoch):
-        """Shows where the run is."""
-        now = time.monotonic()
-        if self.quiet or now - self.shown < (0.25 if self.tty else 4):
-            return
-        seconds, packets = self.last
-        rate = (counters[0] - packets) / max(now - seconds, 0.001)
-        self.shown, self.last = now, (now, counters[0])
-        text = ("%6.1f s  epoch %d  events %6d  packets in %7d, out %7d  "
-                "%5.0f/s" % (now - self.begun, epoch, events, *counters, rate))
-        print("\r" + text + "\033[K" if self.tty else text,
-              end="" if self.tty else "\n", flush=True)
-        self.dirty = self.tty
+        """Shows how many events there were."""
+        if self.is_due():
+            now = time.monotonic()
+            seconds, packets = self.last
+            rate = (counters[0] - packets) / max(now - seconds, 0.001)
+            self.last = (now, counters[0])
+            self.show("epoch %d  events %6d  packets in %7d, out %7d  %5.0f/s"
+                      % (epoch, events, *counters, rate))
 
 
 class Experiment:

@@ -6,6 +6,23 @@
 demo: all
 	@mininet/demo
 
+.PHONY: demo-dynamic
+demo-dynamic: all
+	@mininet/demo-dynamic
+
+CHECK_SUITES += dynamic
+dynamic_CMD := mininet/demo-dynamic --tap
+dynamic_FORMAT := tap
+dynamic_TIMEOUT := 200
+dynamic_DEPS := all
+
+# A few kills are a test; "mininet/kill9" by itself is 200.
+CHECK_SUITES += kill9
+kill9_CMD := mininet/kill9 --kills 8
+kill9_FORMAT := tap
+kill9_TIMEOUT := 200
+kill9_DEPS := all
+
 CHECK_SUITES += scenarios
 scenarios_CMD := mininet/scenarios
 scenarios_FORMAT := tap

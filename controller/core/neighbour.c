@@ -110,18 +110,40 @@ neighbours_want(struct neighbours *n, const struct neighbour_key *key,
     }
 }
 
-/* Forgets those that nobody wanted since neighbours_begin_wanting(). */
+/* Forgets those that nobody wanted since neighbours_begin_wanting(), and calls
+ * 'forget', unless it is NULL, for those that were known. */
 void
-neighbours_end_wanting(struct neighbours *n)
+neighbours_end_wanting(struct neighbours *n, neighbours_forget_cb *forget,
+                       void *aux)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < n->n; i++) {
         if (n->neighbours[i].wanted) {
             n->neighbours[kept++] = n->neighbours[i];
+        } else if (forget && n->neighbours[i].known) {
+            forget(aux, &n->neighbours[i]);
         }
     }
     n->n = kept;
+}
+
+/* Takes 'key' to have 'mac' and to be at 'port', as it was before a restart;
+ * whether that is still so is asked at once.  It is not wanted yet. */
+void
+neighbours_restore(struct neighbours *n, const struct neighbour_key *key,
+                   const struct mac *mac, uint32_t port, int64_t now)
+{
+    if (!find__(n, key)) {
+        insert__(n, search__(n, key),
+                 &(struct neighbour){ .key = *key,
+                                      .known = true,
+                                      .mac = *mac,
+                                      .port = port,
+                                      .confirmed = now,
+                                      .asked = INT64_MIN,
+                                      .next = now });
+    }
 }
 
 /* Returns 'ms' or up to an eighth more, so that questions do not come all at

@@ -19,6 +19,9 @@
  * answer counts only while its question is open, so that a stranger cannot
  * redirect packets at a time of his choice.
  *
+ * What was found before a restart is taken for known until the answer to a
+ * question that is due at once, for members go on receiving meanwhile.
+ *
  * This is a state machine without I/O; times are in milliseconds. */
 
 #include <stdbool.h>
@@ -66,13 +69,20 @@ struct neighbours {
 typedef void
 neighbours_ask_cb(void *aux, const struct neighbour *neighbour, bool unicast);
 
+/* 'neighbour', which was known, is forgotten. */
+typedef void
+neighbours_forget_cb(void *aux, const struct neighbour *neighbour);
+
 void neighbours_init(struct neighbours *, int64_t refresh, uint64_t seed);
 void neighbours_destroy(struct neighbours *);
 
 void neighbours_begin_wanting(struct neighbours *);
 void neighbours_want(struct neighbours *, const struct neighbour_key *,
                      int64_t now);
-void neighbours_end_wanting(struct neighbours *);
+void
+neighbours_end_wanting(struct neighbours *, neighbours_forget_cb *, void *aux);
+void neighbours_restore(struct neighbours *, const struct neighbour_key *,
+                        const struct mac *, uint32_t port, int64_t now);
 
 void neighbours_run(struct neighbours *, size_t max, int64_t now,
                     neighbours_ask_cb *, void *aux);

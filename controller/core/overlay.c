@@ -21,6 +21,7 @@ overlay_instance_destroy__(struct overlay_instance *o)
 {
     free(o->members);
     free(o->sources);
+    free(o->carriers);
     epochs_destroy(&o->epochs);
 }
 
@@ -89,6 +90,10 @@ overlay_clone(const struct overlay *overlay)
         to->sources =
             mem_dup(from->sources, from->n_sources * sizeof *to->sources);
         to->n_sources = from->n_sources;
+        to->carriers =
+            mem_dup(from->carriers, from->n_carriers * sizeof *to->carriers);
+        to->n_carriers = from->n_carriers;
+        to->allocated_carriers = from->n_carriers;
         to->allocated_sources = from->n_sources;
         epochs_clone(&to->epochs, &from->epochs);
         to->members =
@@ -199,6 +204,35 @@ overlay_clear_sources(struct overlay *overlay, uint16_t instance)
     overlay_get__(overlay, instance)->n_sources = 0;
 }
 
+/* Returns true if the bridge 'datapath_id' took an epoch of 'o'. */
+bool
+overlay_has_carrier(const struct overlay_instance *o, uint64_t datapath_id)
+{
+    for (size_t i = 0; i < o->n_carriers; i++) {
+        if (o->carriers[i] == datapath_id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Notes that the bridge 'datapath_id' took an epoch of 'instance'. */
+void
+overlay_add_carrier(struct overlay *overlay, uint16_t instance,
+                    uint64_t datapath_id)
+{
+    struct overlay_instance *o = overlay_get__(overlay, instance);
+
+    if (overlay_has_carrier(o, datapath_id)) {
+        return;
+    }
+    if (o->n_carriers >= o->allocated_carriers) {
+        o->carriers =
+            mem_grow(o->carriers, &o->allocated_carriers, sizeof *o->carriers);
+    }
+    o->carriers[o->n_carriers++] = datapath_id;
+}
+
 /* Removes the members of 'instance' that were added. */
 void
 overlay_clear_members(struct overlay *overlay, uint16_t instance)
@@ -222,8 +256,11 @@ overlay_clear_epochs(struct overlay *overlay, uint16_t instance)
 void
 overlay_begin_generation(struct overlay *overlay, uint16_t instance)
 {
+    struct overlay_instance *o = overlay_get__(overlay, instance);
+
     overlay_clear_epochs(overlay, instance);
-    overlay_get__(overlay, instance)->generation++;
+    o->n_carriers = 0;
+    o->generation++;
 }
 
 /* Says which generation of epochs 'instance' has, and the id of the last

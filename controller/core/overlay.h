@@ -36,11 +36,15 @@ struct overlay_instance {
     struct member *members; /* Added ones, by ascending 'id'. */
     size_t n_members;
     size_t allocated_members;
-    struct epochs epochs;     /* Connected ones. */
-    uint64_t oldest;          /* Epochs that begin before are taken out. */
-    uint64_t generation;      /* Of epochs. */
-    uint16_t last_epoch;      /* The id that was given last. */
-    bool untouched;           /* May its only epoch still be replaced? */
+    struct epochs epochs; /* Connected ones. */
+    uint64_t oldest;      /* Epochs that begin before are taken out. */
+    uint64_t generation;  /* Of epochs. */
+    uint16_t last_epoch;  /* The id that was given last. */
+    bool untouched;       /* May its only epoch still be replaced? */
+    uint64_t *carriers;   /* Datapath ids of bridges that took one of its
+                               * epochs, of this generation. */
+    size_t n_carriers;
+    size_t allocated_carriers;
     struct in6_addr *sources; /* Senders of a reserved instance. */
     size_t n_sources;
     size_t allocated_sources;
@@ -70,6 +74,10 @@ void overlay_retire(struct overlay *, uint16_t instance, uint64_t oldest);
 void overlay_add_source(struct overlay *, uint16_t instance,
                         const struct in6_addr *);
 void overlay_clear_sources(struct overlay *, uint16_t instance);
+void
+overlay_add_carrier(struct overlay *, uint16_t instance, uint64_t datapath_id);
+bool
+overlay_has_carrier(const struct overlay_instance *, uint64_t datapath_id);
 void overlay_clear_members(struct overlay *, uint16_t instance);
 void overlay_clear_epochs(struct overlay *, uint16_t instance);
 void overlay_begin_generation(struct overlay *, uint16_t instance);

@@ -77,6 +77,9 @@ format_reserved__(FILE *stream, const struct overlay_instance *o)
         fprintf(stream, "generation %" PRIu64 " %" PRIu16 "\n", o->generation,
                 o->last_epoch);
     }
+    for (size_t i = 0; i < o->n_carriers; i++) {
+        fprintf(stream, "carrier %" PRIu64 "\n", o->carriers[i]);
+    }
     for (size_t i = 0; i < o->n_sources; i++) {
         addr_to_string(&o->sources[i], ip);
         fprintf(stream, "source %s\n", ip);
@@ -222,6 +225,13 @@ parse_generation__(struct parser *p)
 }
 
 static char *
+parse_carrier__(struct parser *p)
+{
+    overlay_add_carrier(p->overlay, p->instance, next_number__(p, UINT64_MAX));
+    return NULL;
+}
+
+static char *
 parse_source__(struct parser *p)
 {
     struct in6_addr addr;
@@ -309,7 +319,8 @@ parse_line__(struct parser *p, char *line)
         { "oldest", parse_oldest__ }, { "member", parse_member__ },
         { "epoch", parse_epoch__ },   { "share", parse_share__ },
         { "slots", parse_slots__ },   { "generation", parse_generation__ },
-        { "source", parse_source__ }, { "seed", parse_seed__ },
+        { "source", parse_source__ }, { "carrier", parse_carrier__ },
+        { "seed", parse_seed__ },
     };
     const char *word = strtok_r(line, " ", &p->words);
 

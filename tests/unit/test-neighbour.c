@@ -55,7 +55,7 @@ want_one(struct neighbours *n, const struct neighbour_key *key, int64_t now)
 {
     neighbours_begin_wanting(n);
     neighbours_want(n, key, now);
-    neighbours_end_wanting(n);
+    neighbours_end_wanting(n, NULL, NULL);
 }
 
 static const struct mac mac_a = { { 2, 0, 0, 0, 0, 1 } };
@@ -167,7 +167,7 @@ test_many(void **state)
             key.iface = i % 3;
             neighbours_want(&n, &key, 0);
         }
-        neighbours_end_wanting(&n);
+        neighbours_end_wanting(&n, NULL, NULL);
         assert_int_equal(n.n, 256 - round * 100);
         for (size_t i = 0; i < n.n; i++) {
             assert_ptr_equal(neighbours_find(&n, &n.neighbours[i].key),
@@ -232,13 +232,47 @@ test_next_hop(void **state)
     check_next_hop(&iface, "fd00::1", "fd00::1");
 }
 
+static void
+forget_cb(void *ips, const struct neighbour *neighbour)
+{
+    strcat(ips, neighbour->known ? "known " : "unknown ");
+}
+
+/* What was known before a restart is known, asked again at once, and forgotten
+ * if nobody wants it any more. */
+static void
+test_restore(void **state)
+{
+    const struct neighbour_key keys[] = { make_key("10.0.0.1"),
+                                          make_key("10.0.0.2") };
+    char forgotten[40] = "";
+    struct neighbours n;
+
+    (void) state;
+    neighbours_init(&n, NEIGHBOUR_REFRESH_MS, 3);
+    neighbours_restore(&n, &keys[0], &mac_a, 7, 1000);
+    neighbours_restore(&n, &keys[1], &mac_a, 8, 1000);
+    neighbours_begin_wanting(&n);
+    neighbours_want(&n, &keys[0], 1000);
+    neighbours_end_wanting(&n, forget_cb, forgotten);
+    assert_string_equal(forgotten, "known ");
+    assert_null(neighbours_find(&n, &keys[1]));
+
+    assert_true(neighbours_find(&n, &keys[0])->known);
+    assert_int_equal(neighbours_find(&n, &keys[0])->port, 7);
+    assert_int_equal(neighbours_wakeup(&n), 1000);
+    expect(&n, 1000, 1, true);
+    assert_false(neighbours_answer(&n, &keys[0], &mac_a, 7, 1001));
+    neighbours_destroy(&n);
+}
+
 int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_back_off), cmocka_unit_test(test_refresh),
         cmocka_unit_test(test_unasked),  cmocka_unit_test(test_many),
-        cmocka_unit_test(test_next_hop),
+        cmocka_unit_test(test_next_hop), cmocka_unit_test(test_restore),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

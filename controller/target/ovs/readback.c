@@ -170,14 +170,11 @@ has_calendar__(const struct rule_set *rules, uint16_t instance, uint16_t epoch)
     return rule_set_find(rules, &key) != NULL;
 }
 
-/* Stores in 'epochs' the epoch rules of 'instance' that were read.  If it is
- * renewable, those that 'desired' lacks are another generation's. */
+/* Stores in 'epochs' the epoch rules of 'instance' that were read. */
 static void
-get_epochs__(const struct readback *rb, const struct rule_set *desired,
-             const struct rule_instance *of, struct rule_epochs *epochs)
+get_epochs__(const struct readback *rb, uint16_t instance,
+             struct rule_epochs *epochs)
 {
-    uint16_t instance = of->instance;
-
     for (size_t i = 0; i < rb->flows.n; i++) {
         const struct flows_entry *e = &rb->flows.entries[i];
         struct rule_epoch rule = { .instance = instance,
@@ -185,12 +182,26 @@ get_epochs__(const struct readback *rb, const struct rule_set *desired,
                                    .late = e->cookie.verdict != VERDICT_PASS,
                                    .epoch = e->cookie.detail };
 
-        if (e->cookie.kind == RULE_EPOCH && e->cookie.owner == instance
-            && (!of->renewable
-                || has_calendar__(desired, instance, rule.epoch))) {
+        if (e->cookie.kind == RULE_EPOCH && e->cookie.owner == instance) {
             rule_epochs_add(epochs, &rule);
         }
     }
+}
+
+/* Returns true if the newest of 'epochs', of the switch, is of another
+ * generation than those of 'desired': it is none of these. */
+static bool
+is_other_generation__(const struct rule_epochs *epochs,
+                      const struct rule_set *desired)
+{
+    for (size_t i = 0; i < epochs->n; i++) {
+        const struct rule_epoch *e = &epochs->rules[i];
+
+        if (!e->prefix.len) {
+            return !has_calendar__(desired, e->instance, e->epoch);
+        }
+    }
+    return false;
 }
 
 /* Checks that ticks of 'instance' that go by an epoch in the switch go by it
@@ -204,7 +215,7 @@ check_instance__(const struct readback *rb, const struct rule_set *desired,
 
     rule_epochs_init(&old);
     rule_epochs_init(&new);
-    get_epochs__(rb, desired, of, &old);
+    get_epochs__(rb, of->instance, &old);
     for (size_t i = 0; i < desired->n; i++) {
         const struct rule *rule = &desired->rules[i];
 
@@ -212,7 +223,9 @@ check_instance__(const struct readback *rb, const struct rule_set *desired,
             rule_epochs_add(&new, &rule->epoch);
         }
     }
-    error = rule_epochs_check(&old, &new);
+    error = of->renewable && is_other_generation__(&old, desired)
+                ? NULL
+                : rule_epochs_check(&old, &new);
     rule_epochs_destroy(&old);
     rule_epochs_destroy(&new);
     return error;
