@@ -347,7 +347,8 @@ run__(struct period *p)
     no_boundary = choose__(p, instance, &inputs);
     inputs.epochs = &get_instance__(p)->epochs;
     control_step(&inputs, &outcome);
-    engine_history_set_seed__(p->engine, instance->id, inputs.seed);
+    engine_history_set_seed__(p->engine, p->reservation->instance,
+                              inputs.seed);
     carry_out__(p, &outcome);
     control_outcome_destroy(&outcome);
     free(no_boundary);
