@@ -145,7 +145,7 @@ http_TIMEOUT := 180
 http_DEPS := build/bin/evlbd
 
 PROGRAMS += evlbctl
-evlbctl_SRCS := $(addprefix controller/ctl/,evlbctl.c api.c arguments.c \
+evlbctl_SRCS := $(addprefix controller/ctl/,evlbctl.c api.c api-options.c arguments.c \
 	call.c chain.c change.c commands.c completion.c flows.c help.c \
 	options.c reservation.c session.c show.c table.c timeseries.c token.c \
 	trace.c values.c watch.c workers.c) controller/trace-switch.c \
@@ -448,6 +448,13 @@ test-grpc-client_SRCS := tests/unit/test-grpc-client.c \
 	controller/api/grpc-client-session.c $(echo_SRCS) $(grpc_session_SRCS)
 test-grpc-client_PROTOS := tests/grpc/echo.proto
 test-grpc-client_PKGS := $(grpc_PKGS)
+
+UNIT_TESTS += test-ctl
+test-ctl_SRCS := tests/unit/test-ctl.c $(addprefix controller/ctl/,arguments.c \
+	table.c values.c workers.c) controller/core/mem.c lib/rfc3339.c
+test-ctl_PROTOS := $(lb_PROTOS)
+test-ctl_PKGS := libprotobuf-c
+test-ctl_LIBS := -lm
 
 UNIT_TESTS += test-output
 test-output_SRCS := tests/unit/test-output.c controller/core/mem.c \

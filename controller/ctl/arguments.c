@@ -6,8 +6,23 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Says that the command line is wrong.  Returns the exit code. */
+int
+ctl_usage_error(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fputs("evlbctl: ", stderr);
+    vfprintf(stderr, format, args);
+    fputs("; see \"evlbctl --help\"\n", stderr);
+    va_end(args);
+    return CTL_USAGE;
+}
 
 /* Parses 's', decimal or hexadecimal, which must be at most 'max', into
  * '*value'.  Returns false if it is anything else. */

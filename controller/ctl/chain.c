@@ -90,7 +90,7 @@ print_graph__(const void *reply)
             table_add(t, "%s", *cells[j] ? cells[j] : "-");
         }
     }
-    ctl_print_table(t);
+    table_finish(t);
     if (r->cycledetected) {
         printf("events could go round: there is a cycle\n");
     }

@@ -223,7 +223,6 @@ void ctl_print_reply(const struct ctl *, const ProtobufCMessage *,
 int ctl_call_print(struct ctl *, const char *method,
                    const ProtobufCMessage *request,
                    void (*print)(const void *reply));
-void ctl_print_table(struct table *);
 void ctl_add_words(struct table *, char *const *words, size_t n);
 void ctl_tame(const ProtobufCMessage *);
 void ctl_print_json(const ProtobufCMessage *);

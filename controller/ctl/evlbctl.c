@@ -5,25 +5,10 @@
 
 #include <getopt.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/ctl/ctl.h"
-
-/* Says that the command line is wrong.  Returns the exit code. */
-int
-ctl_usage_error(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    fputs("evlbctl: ", stderr);
-    vfprintf(stderr, format, args);
-    fputs("; see \"evlbctl --help\"\n", stderr);
-    va_end(args);
-    return CTL_USAGE;
-}
 
 /* Returns how many of the 'argc' words 'argv' are the name of 'command', or
  * 0. */

@@ -65,14 +65,6 @@ add_timing__(struct table *t, const Evlb__Admin__V1__InstanceStatus *s)
     }
 }
 
-/* Prints and destroys 't'. */
-void
-ctl_print_table(struct table *t)
-{
-    table_print(t, stdout);
-    table_destroy(t);
-}
-
 /* Adds the cell that holds the 'n' strings 'words', separated by spaces. */
 void
 ctl_add_words(struct table *t, char *const *words, size_t n)
@@ -119,7 +111,7 @@ ctl_print_status(const void *reply)
         }
         add_timing__(t, s);
     }
-    ctl_print_table(t);
+    table_finish(t);
 }
 
 void
@@ -143,7 +135,7 @@ ctl_print_instances(const void *reply)
         table_add(t, "%" PRIu32, in->members);
         table_add(t, "%" PRIu32, in->epochs);
     }
-    ctl_print_table(t);
+    table_finish(t);
 }
 
 /* Prints who has how much of 'epoch', and its prefixes. */
@@ -220,7 +212,7 @@ ctl_print_members(const void *reply)
         table_add(t, "%s", m->added ? "yes" : "no");
         free(epochs);
     }
-    ctl_print_table(t);
+    table_finish(t);
 }
 
 void
@@ -256,7 +248,7 @@ ctl_print_targets(const void *reply)
         }
         table_add(t, "%s", *m->last_error ? m->last_error : "-");
     }
-    ctl_print_table(t);
+    table_finish(t);
 }
 
 void
@@ -281,5 +273,5 @@ ctl_print_neighbours(const void *reply)
         }
         table_add(t, "%" PRIu32, n->unanswered);
     }
-    ctl_print_table(t);
+    table_finish(t);
 }

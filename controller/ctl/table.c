@@ -117,3 +117,11 @@ table_destroy(struct table *t)
         free(t);
     }
 }
+
+/* Writes 't' to standard output, and destroys it. */
+void
+table_finish(struct table *t)
+{
+    table_print(t, stdout);
+    table_destroy(t);
+}

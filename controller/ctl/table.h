@@ -20,5 +20,6 @@ void table_add(struct table *, const char *format, ...)
     __attribute__((__format__(printf, 2, 3)));
 void table_print(const struct table *, FILE *);
 void table_destroy(struct table *);
+void table_finish(struct table *);
 
 #endif /* table.h */

@@ -160,7 +160,7 @@ print_tokens__(Loadbalancer__TokenDetails *const *tokens, size_t n)
         table_add(t, "%s", permissions);
         free(permissions);
     }
-    ctl_print_table(t);
+    table_finish(t);
 }
 
 static void

@@ -81,7 +81,7 @@ print_overview__(const void *reply)
     for (size_t i = 0; i < r->n_loadbalancers; i++) {
         add_overview__(t, r->loadbalancers[i]);
     }
-    ctl_print_table(t);
+    table_finish(t);
     for (size_t i = 0; i < r->n_loadbalancers; i++) {
         const Loadbalancer__Overview *o = r->loadbalancers[i];
 

@@ -58,20 +58,21 @@ static void
 add_counts__(struct table *t, const Worker *w, const Worker *before,
              double seconds)
 {
+    double events = (double) w->totaleventsreassembled;
+    double bytes = (double) w->totalbytesrecv;
+    uint64_t errors = (uint64_t) w->totaleventsreassemblyerr
+                      + (uint64_t) w->totaleventenqueueerr;
+
     if (before && seconds > 0) {
-        table_add(t, "%.0f/s",
-                  (double) (w->totaleventsreassembled
-                            - before->totaleventsreassembled)
-                      / seconds);
-        table_add(t, "%.3f Gb/s",
-                  (double) (w->totalbytesrecv - before->totalbytesrecv) * 8
-                      / 1e9 / seconds);
+        events -= (double) before->totaleventsreassembled;
+        bytes -= (double) before->totalbytesrecv;
+        table_add(t, "%.0f/s", events / seconds);
+        table_add(t, "%.3f Gb/s", bytes * 8 / 1e9 / seconds);
     } else {
-        table_add(t, "%" PRId64, w->totaleventsreassembled);
-        table_add(t, "%.3f GB", (double) w->totalbytesrecv / 1e9);
+        table_add(t, "%.0f", events);
+        table_add(t, "%.3f GB", bytes / 1e9);
     }
-    table_add(t, "%" PRId64,
-              w->totaleventsreassemblyerr + w->totaleventenqueueerr);
+    table_add(t, "%" PRIu64, errors);
 }
 
 /* Adds how long ago 'w' reported. */
@@ -137,7 +138,7 @@ workers_print(const Status *status, const Status *before, bool bars)
     for (size_t i = 0; i < status->n_workers; i++) {
         add_worker__(t, status, status->workers[i], before, bars);
     }
-    ctl_print_table(t);
+    table_finish(t);
     ctl_print_issues("reservation", status->healthissues,
                      status->n_healthissues);
     for (size_t i = 0; i < status->n_workers; i++) {
