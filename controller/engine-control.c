@@ -20,6 +20,7 @@
 
 #include "controller/api/now.h"
 #include "controller/config.h"
+#include "controller/core/boundary.h"
 #include "controller/core/control.h"
 #include "controller/core/mem.h"
 #include "controller/counters.h"
@@ -321,6 +322,24 @@ choose__(struct period *p, const struct instance *instance,
     return no_boundary;
 }
 
+/* Adds an issue if there are senders whose Sync is left out. */
+static void
+warn_quarantine__(const struct period *p, struct issues *issues)
+{
+    struct engine_timing timing;
+    char *quarantine;
+
+    engine_get_timing(p->engine, get_instance__(p), &timing);
+    quarantine = boundary_describe_quarantine(&timing.now);
+    if (quarantine) {
+        issues_add(issues, "sync_quarantine", ISSUE_WARNING, 0, "%s: %s",
+                   quarantine,
+                   timing.now.known ? "what they tell is left out"
+                                    : "nobody knows how far the ticks are");
+        free(quarantine);
+    }
+}
+
 /* Decides about the instance of 'p'. */
 static void
 run__(struct period *p)
@@ -349,6 +368,7 @@ run__(struct period *p)
     control_step(&inputs, &outcome);
     engine_history_set_seed__(p->engine, p->reservation->instance,
                               inputs.seed);
+    warn_quarantine__(p, &outcome.issues);
     carry_out__(p, &outcome);
     control_outcome_destroy(&outcome);
     free(no_boundary);

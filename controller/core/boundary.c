@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/core/epoch.h"
@@ -31,20 +32,36 @@ list_quarantined__(const struct prediction *prediction, char *ids, size_t size)
     }
 }
 
+/* Returns a sentence about the senders in quarantine, which the caller must
+ * free, or NULL if there are none. */
+char *
+boundary_describe_quarantine(const struct prediction *prediction)
+{
+    char ids[128];
+
+    if (!prediction->n_quarantined) {
+        return NULL;
+    }
+    list_quarantined__(prediction, ids, sizeof ids);
+    return mem_printf("%zu of %zu senders (%s) are somewhere else than the "
+                      "others",
+                      prediction->n_quarantined, prediction->n_senders, ids);
+}
+
 /* Returns why 'prediction' says nothing. */
 static char *
 explain_unknown__(const struct boundary_settings *settings,
                   const struct prediction *prediction)
 {
-    if (prediction->n_quarantined) {
-        char ids[128];
+    char *quarantine = boundary_describe_quarantine(prediction);
 
-        list_quarantined__(prediction, ids, sizeof ids);
-        return mem_printf("instance %s: %zu of %zu senders (%s) are somewhere "
-                          "else than the others, so that nobody knows how far "
-                          "the ticks are",
-                          settings->instance, prediction->n_quarantined,
-                          prediction->n_senders, ids);
+    if (quarantine) {
+        char *error = mem_printf("instance %s: %s, so that nobody knows how "
+                                 "far the ticks are",
+                                 settings->instance, quarantine);
+
+        free(quarantine);
+        return error;
     }
     if (prediction->age >= 0) {
         return mem_printf("instance %s: no sender has told its tick and rate "

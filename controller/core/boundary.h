@@ -40,5 +40,6 @@ boundary_choose(const struct boundary_settings *, const struct predictor *,
 char *
 boundary_check(const struct boundary_settings *, const struct predictor *,
                uint64_t first, int64_t now, bool *known);
+char *boundary_describe_quarantine(const struct prediction *);
 
 #endif /* boundary.h */
