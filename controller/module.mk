@@ -302,6 +302,12 @@ test-control_SRCS := tests/unit/test-control.c tests/unit/control-world.c \
 	$(book_SRCS) $(core_SRCS)
 test-control_PKGS := $(token_PKGS)
 
+UNIT_TESTS += sim-control
+sim-control_SRCS := tests/unit/sim-control.c tests/unit/control-check.c \
+	tests/unit/control-world.c $(book_SRCS) $(core_SRCS)
+sim-control_PKGS := $(token_PKGS)
+sim-control_LIBS := -lm
+
 UNIT_TESTS += test-overlay
 test-overlay_SRCS := tests/unit/test-overlay.c $(core_SRCS) $(rules_SRCS) \
 	controller/store/overlay-record.c

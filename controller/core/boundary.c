@@ -107,12 +107,13 @@ boundary_check(const struct boundary_settings *settings,
     return NULL;
 }
 
-/* Returns the first coarse tick beyond 'ahead', as far as one may go. */
+/* Returns the first coarse tick beyond 'ahead', as far as one may go.  Who told a
+ * tick may have been about to go on to the next one. */
 static uint64_t
 choose__(const struct boundary_settings *settings,
          const struct prediction *ahead)
 {
-    uint64_t nearest = ahead->tick + 1;
+    uint64_t nearest = ahead->tick + (ahead->tick < ahead->limit ? 2 : 1);
     double spare =
         ahead->median_rate * settings->look_ahead / 1000 / COARSE_PART;
     uint64_t most = ahead->limit > nearest ? ahead->limit - nearest : 0;
@@ -145,7 +146,7 @@ boundary_choose(const struct boundary_settings *settings,
     if (!ahead.known) {
         return explain_unknown__(settings, &ahead);
     }
-    if (ahead.tick >= PREDICTOR_TICK_MAX) {
+    if (ahead.tick >= PREDICTOR_TICK_MAX - 1) {
         return mem_printf("instance %s: the senders are at the last of all "
                           "ticks, so that no epoch can begin beyond: let "
                           "them count anew, and reset the instance",

@@ -40,7 +40,8 @@ get_first_share__(const struct step *step, const struct session *s)
     return had ? (double) had->weight / SHARE_SCALE : SHARE_MEAN * s->weight;
 }
 
-/* Takes in what 's' reported since the last period. */
+/* Takes in what 's' reported since the last period, unless nothing is to change
+ * but for workers that leave. */
 static void
 update_share__(const struct step *step, const struct session *s)
 {
@@ -48,14 +49,15 @@ update_share__(const struct step *step, const struct session *s)
 
     if (step->in->reservation->strategy != STRATEGY_DYNAMIC) {
         r->share = SHARE_MEAN * s->weight;
+        r->news = false;
     } else if (!r->weighted) {
         r->share = get_first_share__(step, s);
         r->weighted = true;
     }
-    if (r->news && step->in->reservation->strategy == STRATEGY_DYNAMIC) {
+    if (r->news && !control_is_majority_silent__(step)) {
         r->share += r->control;
+        r->news = false;
     }
-    r->news = false;
     r->share = r->share > 0 ? r->share : 0; /* No NaN. */
     r->share = r->share < SHARE_MAX ? r->share : SHARE_MAX;
 }

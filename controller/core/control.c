@@ -130,17 +130,28 @@ control_is_majority_silent__(const struct step *step)
     return step->n_lost * 2 > step->n_pool;
 }
 
+/* Returns true if 's' is to get slots: if it is ready or, while silence is not
+ * believed, if it has some. */
+static bool
+is_chosen__(const struct step *step, const struct session *s)
+{
+    enum standing standing = control_get_standing__(step, s);
+
+    if (control_is_majority_silent__(step)) {
+        return s->report->served
+               && (standing == STANDING_READY || standing == STANDING_SILENT);
+    }
+    return standing == STANDING_READY;
+}
+
 /* Chooses who is to get slots. */
 static void
 choose__(struct step *step)
 {
     for (size_t i = 0; i < step->in->n_sessions; i++) {
         const struct session *s = step->in->sessions[i];
-        enum standing standing = control_get_standing__(step, s);
 
-        if (standing == STANDING_READY
-            || (standing == STANDING_SILENT && s->report->served
-                && control_is_majority_silent__(step))) {
+        if (is_chosen__(step, s)) {
             step->chosen[step->n_chosen++] = s;
         }
     }

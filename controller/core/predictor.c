@@ -255,6 +255,34 @@ get_lines__(const struct predictor *p, const struct times *times,
     return n;
 }
 
+/* Returns the median of those of the 'n' sorted 'lines' that move or, if none
+ * does, of all. */
+static const struct line *
+get_median__(const struct line *lines, size_t n)
+{
+    size_t n_moving = 0;
+    size_t i = 0;
+
+    for (size_t j = 0; j < n; j++) {
+        n_moving += lines[j].rate > 0;
+    }
+    if (!n_moving) {
+        return &lines[n / 2];
+    }
+    for (size_t left = n_moving / 2; left || !(lines[i].rate > 0); i++) {
+        left -= lines[i].rate > 0;
+    }
+    return &lines[i];
+}
+
+/* Returns true if 'line' stands still behind 'median', which goes on: it says
+ * nothing about what is to come. */
+static bool
+is_idle__(const struct line *line, const struct line *median)
+{
+    return !(line->rate > 0) && median->rate > 0 && line->here < median->here;
+}
+
 /* Returns true if 'line' is as near to 'median' as senders may be apart.  They
  * are compared as of now: it does not depend on how far one looks ahead. */
 static bool
@@ -263,8 +291,9 @@ agrees__(const struct predictor *p, const struct line *line,
 {
     uint64_t distance = line->here > median->here ? line->here - median->here
                                                   : median->here - line->here;
+    double rate = line->rate > 0 ? line->rate : median->rate;
 
-    return (double) distance <= line->rate * p->settings.skew / MS_PER_S;
+    return (double) distance <= rate * p->settings.skew / MS_PER_S;
 }
 
 /* Returns the tick beyond which nothing is foreseen: where 'median' gets in so
@@ -294,13 +323,18 @@ static void
 combine__(const struct predictor *p, const struct line *lines, size_t n,
           uint32_t ahead, struct prediction *prediction)
 {
-    const struct line *median = &lines[n / 2];
+    const struct line *median = get_median__(lines, n);
+    size_t n_idle = 0;
 
     prediction->median_rate = median->rate;
     prediction->limit = get_limit__(p, median, ahead);
     for (size_t i = 0; i < n; i++) {
         const struct line *line = &lines[i];
 
+        if (is_idle__(line, median)) {
+            n_idle++;
+            continue;
+        }
         if (!agrees__(p, line, median)) {
             quarantine__(prediction, line);
             continue;
@@ -315,7 +349,7 @@ combine__(const struct predictor *p, const struct line *lines, size_t n,
     if (prediction->tick > prediction->limit) {
         prediction->tick = prediction->limit;
     }
-    prediction->known = prediction->n_quarantined * 2 < n;
+    prediction->known = prediction->n_quarantined * 2 < n - n_idle;
 }
 
 /* Stores in '*prediction' where the senders are 'ahead' ms from 'now'. */

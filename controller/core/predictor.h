@@ -16,7 +16,8 @@
  * knows it.  A sender's line goes through the newest sample that has a rate,
  * or is fitted to its newest samples by least squares.  A sender that lies
  * further than 'skew' from the median one is left out; if no majority remains,
- * nothing is foreseen.  The prediction is the furthest of the others, for a
+ * nothing is foreseen.  One that stands still while others go on past it does
+ * not count: what it sends when it goes on belongs to what is decided.  The prediction is the furthest of the others, for a
  * boundary must lie ahead of all; but no further than the median one gets in
  * PREDICTOR_LOOK_AHEADS times the look-ahead, so that nobody who claims to be
  * fast carries all others away.

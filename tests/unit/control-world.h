@@ -4,17 +4,20 @@
 #define EVLB_CONTROL_WORLD_H 1
 
 /* One reserved instance, for tests of its control loop: workers that register
- * and report when a test says so, a clock, and epochs that are connected as the
- * engine does it. */
+ * and report when a test says so, a clock, and what the engine does with what
+ * the loop decides: the same overlay, of which the same state follows, and the
+ * same check that it may take the place of the one before. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "controller/core/control.h"
-#include "controller/core/epoch.h"
+#include "controller/core/instance.h"
+#include "controller/core/overlay.h"
 
 #define WORLD_PERIOD 1000 /* ms */
+#define WORLD_INSTANCE 5
 
 struct world {
     struct control_settings settings;
@@ -28,11 +31,14 @@ struct world {
     uint64_t last_session;
     uint16_t last_member;
 
-    struct epochs epochs;
-    uint16_t last_epoch;
+    struct state config;
+    struct overlay *overlay;
+    struct state *state;         /* What follows from these. */
+    const struct epochs *epochs; /* Of the state. */
+
+    bool packets; /* Did the epochs decide about any? */
 
     /* For further epochs. */
-    bool untouched;
     const char *no_boundary;
     uint64_t boundary;
 
@@ -49,6 +55,8 @@ void
 world_report(struct world *, struct session *, bool ready, double control);
 void world_add_sender(struct world *, const char *address);
 
+void world_retire(struct world *, uint64_t oldest);
+void world_begin_generation(struct world *);
 void world_step(struct world *);
 
 bool world_has_issue(const struct world *, const char *type, uint64_t session);

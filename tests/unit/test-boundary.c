@@ -55,7 +55,7 @@ check_refused(const struct boundary_settings *s, const struct predictor *p,
     unit_assert_error(boundary_choose(s, p, &newest, NOW, &first), reason);
 }
 
-/* 800 ms ahead and at least one tick, then to a multiple of the greatest power
+/* 800 ms ahead and at least two ticks, then to a multiple of the greatest power
  * of two within a quarter of the look-ahead. */
 static void
 test_choose(void **state)
@@ -65,17 +65,17 @@ test_choose(void **state)
 
     (void) state;
     add(p, 7, 100000, 1000, NOW);
-    assert_true(choose(&settings, p) == 100864); /* 100801, by 128. */
+    assert_true(choose(&settings, p) == 100864); /* 100802, by 128. */
 
     /* A change that takes longer than the look-ahead. */
     slow.lead = 1700;
-    assert_true(choose(&slow, p) == 101760); /* 101701, by 128. */
+    assert_true(choose(&slow, p) == 101760); /* 101702, by 128. */
     predictor_destroy(p);
 
     /* So few ticks that none can be left out. */
     p = setup();
     add(p, 7, 100000, 5, NOW);
-    assert_true(choose(&settings, p) == 100005);
+    assert_true(choose(&settings, p) == 100006);
     predictor_destroy(p);
 }
 

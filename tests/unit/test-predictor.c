@@ -210,6 +210,35 @@ test_agreement_is_now(void **state)
 }
 
 /* Ticks that begin anew are believed at once after a reset. */
+/* Senders that pause do not hold back the ones that go on, be they in the
+ * majority, and boundaries are beyond those that paused ahead of the others. */
+static void
+test_paused(void **state)
+{
+    struct predictor *p = setup();
+
+    (void) state;
+    for (int64_t s = 0; s < 4; s++) {
+        add(p, 1, 5000, 0, 1000 * s);
+        add(p, 2, 5000, 0, 1000 * s);
+        add(p, 3, 4000 + 1000 * (uint64_t) s, 1000, 1000 * s);
+        add(p, 4, 7500, 0, 1000 * s);
+    }
+    check(p, 3000, 0, 7500);
+    check(p, 3000, 800, 7800);
+    assert_int_equal(predict(p, 3000, 800).n_quarantined, 0);
+    assert_true(predict(p, 3000, 800).limit == 15000);
+
+    /* The others are far ahead now. */
+    for (int64_t s = 4; s < 20; s++) {
+        add(p, 1, 5000, 0, 1000 * s);
+        add(p, 3, 4000 + 1000 * (uint64_t) s, 1000, 1000 * s);
+    }
+    check(p, 19000, 800, 23800);
+    assert_int_equal(predict(p, 19000, 800).n_quarantined, 0);
+    predictor_destroy(p);
+}
+
 static void
 test_reset(void **state)
 {
@@ -396,6 +425,7 @@ main(void)
         cmocka_unit_test(test_saturation),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_many_quarantined),
+        cmocka_unit_test(test_paused),
         cmocka_unit_test(test_reset),
         cmocka_unit_test(test_agreement_is_now),
         cmocka_unit_test(test_limit),
