@@ -12,6 +12,7 @@
 
 struct admin_settings;
 struct api_settings;
+struct chain_settings;
 struct evlb_config;
 struct http_settings;
 struct log_settings;
@@ -23,6 +24,9 @@ void parse_state_place(struct reader *, const config_setting_t *root,
 void parse_api(struct reader *, const config_setting_t *root,
                struct api_settings *);
 void api_settings_destroy(struct api_settings *);
+void parse_chain(struct reader *, const config_setting_t *root,
+                 struct chain_settings *);
+void chain_settings_destroy(struct chain_settings *);
 void parse_http(struct reader *, const config_setting_t *root,
                 struct http_settings *);
 void http_settings_destroy(struct http_settings *);

@@ -23,6 +23,7 @@ evlb_config_destroy(struct evlb_config *config)
         tls_files_destroy(&config->tls);
         free(config->admin.socket);
         api_settings_destroy(&config->api);
+        chain_settings_destroy(&config->chain);
         http_settings_destroy(&config->http);
         state_destroy(&config->state);
         log_settings_destroy(&config->log);
@@ -120,7 +121,7 @@ parse_root__(struct reader *r, const config_setting_t *root,
         "admin",   "openflow",   "log",       "l2_miss",   "neighbour",
         "bridges", "interfaces", "instances", "min_lead",  "epochs_kept",
         "quiesce", "state_file", "history",   "state_dir", "reservations",
-        "http",    "api",        NULL
+        "http",    "api",        "chain",     NULL
     };
     static const char *const l2_misses[] = { "drop", "normal", NULL };
 
@@ -129,6 +130,7 @@ parse_root__(struct reader *r, const config_setting_t *root,
     parse_admin(r, root, config->state_dir, &config->admin);
     parse_openflow__(r, root, config);
     parse_api(r, root, &config->api);
+    parse_chain(r, root, &config->chain);
     parse_http(r, root, &config->http);
     parse_history(r, root, &config->history);
     parse_log(r, root, &config->log);

@@ -65,6 +65,15 @@ struct http_settings {
     uint32_t timeout;              /* For a request, or a reply, seconds. */
 };
 
+/* Whose worker we may be: other load balancers' control planes. */
+struct chain_settings {
+    char **allow; /* HOST:PORT of each, as it stands in an EJFAT_URI. */
+    size_t n_allow;
+    char *ca; /* File of certificates to trust, or NULL for the system's. */
+};
+
+bool chain_settings_allow(const struct chain_settings *, const char *address);
+
 struct evlb_config {
     char *file;
     char **listen; /* Where switches connect. */
@@ -75,6 +84,7 @@ struct evlb_config {
     unsigned int controller_limit; /* ours. */
     struct admin_settings admin;
     struct api_settings api;
+    struct chain_settings chain;
     struct http_settings http;
     struct log_settings log;
     char *state_file; /* Empty for none, NULL if the file does not say. */

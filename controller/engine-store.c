@@ -117,6 +117,14 @@ neighbour_cb__(void *engine_, const char *name, const char *value)
     return NULL;
 }
 
+/* Returns the file that 'engine''s state is kept in, which the caller must free;
+ * or NULL if it is kept nowhere. */
+char *
+engine_get_state_file(const struct engine *engine)
+{
+    return engine->store ? get_file__(engine->config) : NULL;
+}
+
 /* Makes 'engine->overlay' and 'engine->book' what is in the store. */
 static char *
 load__(struct engine *engine)

@@ -559,6 +559,13 @@ engine_get_store(struct engine *engine)
     return engine->store;
 }
 
+/* Returns the event loop that 'engine' lives in. */
+struct event_base *
+engine_get_base(const struct engine *engine)
+{
+    return engine->base;
+}
+
 /* Returns the state in service, with what operators changed. */
 const struct state *
 engine_get_state(const struct engine *engine)

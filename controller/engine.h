@@ -63,6 +63,8 @@ const struct evlb_config *engine_get_config(const struct engine *);
 const struct book *engine_get_book(const struct engine *);
 struct store *engine_get_store(struct engine *);
 struct series *engine_get_series(const struct engine *);
+struct event_base *engine_get_base(const struct engine *);
+char *engine_get_state_file(const struct engine *);
 const struct state *engine_get_state(const struct engine *);
 struct ovs_server *engine_get_server(struct engine *);
 const struct neighbours *engine_get_neighbours(const struct engine *);

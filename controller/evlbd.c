@@ -311,8 +311,8 @@ serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
     http_destroy(d->http);
     api_doors_destroy(d->doors);
     admin_destroy(d->admin);
-    engine_destroy(d->engine); /* Ends calls that wait for it. */
     lb_destroy(d->lb);
+    engine_destroy(d->engine); /* Ends calls that wait for it. */
     for (size_t i = 0; i < N_SIGNALS; i++) {
         event_free(signals[i]);
     }

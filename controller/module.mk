@@ -15,7 +15,7 @@ core_SRCS := controller/core/addr.c controller/core/apportion.c \
 # Tokens need libcrypto, so who uses them says so.
 token_SRCS := controller/core/token.c controller/core/token-tree.c
 token_PKGS := libcrypto
-book_SRCS := controller/core/book.c controller/core/book-check.c controller/core/control.c controller/core/control-share.c \
+book_SRCS := controller/core/book.c controller/core/book-check.c controller/core/chain.c controller/core/control.c controller/core/control-share.c \
 	controller/core/control-warn.c $(token_SRCS)
 rules_SRCS := controller/rules/rule.c controller/rules/rule-build.c \
 	controller/rules/rule-diff.c controller/rules/rule-epochs.c \
@@ -41,7 +41,7 @@ ovs_SRCS := controller/tls.c controller/target/ovs/address.c controller/target/o
 	controller/target/ovs/snapshot.c \
 	controller/target/ovs/snapshot-decode.c
 config_SRCS := controller/config.c controller/config-admin.c \
-	controller/config-api.c \
+	controller/config-api.c controller/config-chain.c \
 	controller/config-bridge.c controller/config-file.c \
 	controller/config-history.c \
 	controller/config-http.c controller/config-tls.c lib/ejfat-uri.c \
@@ -59,7 +59,7 @@ store_SRCS := controller/store/db-file.c controller/store/store.c \
 	controller/store/store-db.c controller/store/worker.c
 series_SRCS := controller/store/series.c controller/store/series-db.c
 store_PKGS := libevent_core sqlite3
-record_SRCS := controller/store/book-record.c \
+record_SRCS := controller/store/book-record.c controller/store/chain-record.c \
 	controller/store/overlay-record.c controller/store/record-text.c
 engine_SRCS := lib/histogram.c controller/counters.c controller/engine.c \
 	controller/engine-lead.c \
@@ -94,13 +94,15 @@ admin_SRCS := controller/api/admin.c controller/api/admin-change.c \
 
 # The control API, whoever carries it.
 lb_SRCS := controller/api/api-call.c controller/api/lb.c \
-	controller/api/lb-auth.c controller/api/lb-demands.c \
+	controller/api/lb-auth.c controller/api/lb-chain.c controller/api/lb-graph.c \
+	controller/api/lb-link.c controller/api/lb-demands.c \
 	controller/api/lb-message.c \
 	controller/api/lb-reserve.c controller/api/lb-senders.c \
 	controller/api/lb-series.c \
 	controller/api/lb-status.c controller/api/lb-token.c \
 	controller/api/lb-version.c controller/api/lb-worker.c \
-	controller/core/registration.c build/gen/commit.c
+	controller/core/registration.c controller/api/api-client.c \
+	$(grpc_client_SRCS) lib/ejfat-uri.c lib/secret.c build/gen/commit.c
 
 # Which commit this is, which changes without a change of any source.
 .PHONY: FORCE
@@ -133,7 +135,7 @@ evlbd_SRCS := controller/evlbd.c controller/lead-probe.c $(doors_SRCS) \
 lb_PROTOS := controller/api/loadbalancer.proto \
 	google/protobuf/struct.proto google/protobuf/timestamp.proto
 evlbd_PROTOS := controller/api/admin.proto $(lb_PROTOS)
-evlbd_PKGS := $(http_PKGS) $(grpc_PKGS) $(engine_PKGS) libconfig libsystemd $(tls_PKGS)
+evlbd_PKGS := $(http_PKGS) $(grpc_PKGS) $(grpc_client_PKGS) $(engine_PKGS) libconfig libsystemd $(tls_PKGS)
 evlbd_OVS := yes
 evlbd_DIR := sbin
 MANS += man/evlbd.8 build/man/evlb.conf.5
@@ -276,14 +278,14 @@ test-series_PKGS := $(store_PKGS)
 
 UNIT_TESTS += test-book-record
 test-book-record_SRCS := tests/unit/test-book-record.c \
-	tests/unit/random-book.c controller/store/book-record.c \
+	tests/unit/random-book.c controller/store/book-record.c controller/store/chain-record.c \
 	controller/store/record-text.c $(store_SRCS) $(core_SRCS) \
 	$(book_SRCS)
 test-book-record_PKGS := $(store_PKGS) $(token_PKGS)
 
 FUZZERS += fuzz-book-record
 fuzz-book-record_SRCS := tests/fuzz/fuzz-book-record.c \
-	controller/store/book-record.c controller/store/record-text.c \
+	controller/store/book-record.c controller/store/chain-record.c controller/store/record-text.c \
 	$(store_SRCS) $(core_SRCS) $(book_SRCS)
 fuzz-book-record_SEEDS := tests/fuzz/seeds/book-record
 fuzz-book-record_PKGS := $(store_PKGS) $(token_PKGS)

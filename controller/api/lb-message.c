@@ -89,6 +89,21 @@ lb_make_id(struct arena *arena, uint64_t id)
     return arena_printf(arena, "%" PRIu64, id);
 }
 
+/* Returns the 'n' 'ranges' as messages. */
+Loadbalancer__SlotRange **
+lb_make_ranges(struct arena *arena, const struct slot_range *ranges, size_t n)
+{
+    Loadbalancer__SlotRange **m = arena_pointers(arena, n);
+
+    for (size_t i = 0; i < n; i++) {
+        m[i] = ARENA_NEW(arena, Loadbalancer__SlotRange,
+                         LOADBALANCER__SLOT_RANGE__INIT);
+        m[i]->index = ranges[i].index;
+        m[i]->length = ranges[i].length;
+    }
+    return m;
+}
+
 /* Addresses. */
 
 char *
@@ -166,8 +181,8 @@ try_host__(const char *authority, struct ejfat_uri *uri)
 /* Stores in 'uri' where callers reach us: as whom this one addressed us, if it
  * could tell others; or what the configuration says.  Returns false if that is
  * not known. */
-static bool
-set_host__(const struct lb_job *job, struct ejfat_uri *uri)
+bool
+lb_set_host(const struct lb_job *job, struct ejfat_uri *uri)
 {
     const struct api_settings *api = &engine_get_config(job->lb->engine)->api;
     const char *door = api->n_listen ? strchr(api->listen[0], ':') + 1 : NULL;
@@ -201,7 +216,7 @@ lb_make_uri(struct lb_job *job, const char *token,
     struct ejfat_uri uri = { .tls = false };
     char *text, *copy;
 
-    if (!set_host__(job, &uri)) {
+    if (!lb_set_host(job, &uri)) {
         return arena_strdup(&job->arena, "");
     }
     snprintf(uri.token, sizeof uri.token, "%s", token ? token : "");

@@ -7,7 +7,10 @@
  *
  *     lb.c           from a call to its handler, and back
  *     lb-auth.c      who calls, and what that token allows
+ *     lb-chain.c     being a worker of another load balancer
  *     lb-demands.c   slots that workers demand
+ *     lb-graph.c     who is whose worker
+ *     lb-link.c      connections to those whose workers we are
  *     lb-message.c   what messages are made of: times, ids, addresses, URIs
  *     lb-reserve.c   reservations
  *     lb-senders.c   senders of a reservation
@@ -25,6 +28,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <config.h>
+#include <openvswitch/list.h>
+
 #include "controller/api/api-call.h"
 #include "controller/api/lb.h"
 #include "controller/api/loadbalancer.pb-c.h"
@@ -34,13 +40,27 @@
 #include "controller/engine.h"
 #include "lib/arena.h"
 #include "lib/ejfat-uri.h"
+#include "lib/secret.h"
 
+struct api_client;
+struct chain;
+struct event;
 struct lb_method;
 
 struct lb {
     struct engine *engine;
     struct api_grpc *doors[2]; /* The trusted one is the second. */
+    struct ovs_list links;     /* Of chains. */
+    struct event *link_timer;
+    struct secret_key key; /* For what chains keep. */
+    char *key_error;       /* Why there is none, or NULL. */
 };
+
+struct lb_job;
+
+/* Carries out 'job'.  Returns NULL, or an error, of 'job->status', that the
+ * caller must free. */
+typedef char *lb_handler(struct lb_job *);
 
 /* One call while it lasts. */
 struct lb_job {
@@ -66,11 +86,9 @@ struct lb_job {
     enum grpc_status status;         /* Of an error. */
     void (*served)(struct lb_job *); /* Called when it is in service, or
                                       * NULL. */
+    lb_handler *plan;                /* If that is not the method's handler. */
+    struct lb_link *link;            /* Of a chain that is to be. */
 };
-
-/* Carries out 'job'.  Returns NULL, or an error, of 'job->status', that the
- * caller must free. */
-typedef char *lb_handler(struct lb_job *);
 
 /* The methods: what they are called, what a right is needed on, and which, and
  * what they do.  Those that are about nothing in particular ask for a token. */
@@ -94,7 +112,10 @@ typedef char *lb_handler(struct lb_job *);
     LB_METHOD(ListTokenPermissions, lb_list_permissions, NOTHING, READ_ONLY,  \
               READS)                                                          \
     LB_METHOD(ListChildTokens, lb_list_children, NOTHING, READ_ONLY, READS)   \
-    LB_METHOD(RevokeToken, lb_revoke_token, NOTHING, READ_ONLY, CHANGES)
+    LB_METHOD(RevokeToken, lb_revoke_token, NOTHING, READ_ONLY, CHANGES)      \
+    LB_METHOD(ChainLoadBalancer, lb_chain, RESERVATION, UPDATE, WAITS)        \
+    LB_METHOD(UnchainLoadBalancer, lb_unchain, RESERVATION, UPDATE, CHANGES)  \
+    LB_METHOD(GetChainGraph, lb_chain_graph, RESERVATION, READ_ONLY, WAITS)
 
 #define LB_METHOD(NAME, HANDLER, SUBJECT, RIGHT, KIND) lb_handler HANDLER;
 LB_METHODS
@@ -124,8 +145,8 @@ struct lb_method {
 char *lb_refuse(struct lb_job *, enum grpc_status, const char *format, ...)
     __attribute__((__format__(printf, 3, 4), __returns_nonnull__));
 char *lb_refuse_field(struct lb_job *, char *error);
-
 void lb_finish(struct lb_job *, char *error);
+void lb_change(struct lb_job *, lb_handler *plan);
 
 /* lb-auth.c */
 char *lb_admit(struct lb_job *);
@@ -142,6 +163,41 @@ char *lb_parse_demands(struct lb_job *, const char *field,
 char *
 lb_check_demands(struct lb_job *, const struct session *const *, size_t n);
 
+/* lb-graph.c */
+char *lb_get_node(const struct lb_job *, uint64_t reservation);
+
+/* lb-link.c */
+
+/* What keeps a chain going: the session that we have at the upstream control
+ * plane. */
+struct lb_link {
+    struct ovs_list node; /* In struct lb's 'links'. */
+    struct lb *lb;
+    const struct chain *chain; /* Its id is 0 until it is in the book. */
+    struct lb_job *job;        /* That waits for it to be in the book, or
+                                * NULL. */
+    struct ejfat_uri uri;
+    struct api_client *client; /* NULL if 'uri' is not known. */
+    char *session;             /* There, NULL while there is none, */
+    char *token;               /* and its token. */
+    unsigned int n_calls;      /* That are under way. */
+    bool over;                 /* Is it to go? */
+    int64_t retry;             /* When to register, if there is no session. */
+    char *error;               /* What is wrong, or NULL. */
+    int64_t since;             /* Since when, in ms since 1970. */
+};
+
+void lb_links_init(struct lb *);
+void lb_links_destroy(struct lb *);
+struct lb_link *
+lb_link_create(struct lb *, const struct chain *, const struct ejfat_uri *);
+struct lb_link *lb_link_find(const struct lb *, uint64_t chain);
+void lb_link_register(struct lb_link *,
+                      void (*done)(struct lb_link *, enum grpc_status));
+void lb_link_end(struct lb_link *);
+void lb_link_keep(struct lb_link *, const struct chain *);
+char *lb_link_seal(const struct lb *, const char *uri);
+
 /* lb-message.c */
 int64_t lb_wall_ms(void);
 Google__Protobuf__Timestamp *lb_make_time(struct arena *, int64_t ms);
@@ -149,12 +205,15 @@ char *lb_parse_time(struct lb_job *, const char *field,
                     const Google__Protobuf__Timestamp *, int64_t *ms);
 bool lb_parse_id(const char *, uint64_t *id);
 char *lb_make_id(struct arena *, uint64_t id);
+Loadbalancer__SlotRange **
+lb_make_ranges(struct arena *, const struct slot_range *, size_t n);
 char *lb_make_address(struct arena *, const struct in6_addr *);
 struct ejfat_endpoint
 lb_sync_endpoint(const struct instance *, enum ip_family);
 struct ejfat_endpoint
 lb_data_endpoint(const struct instance *, const struct reservation *,
                  enum ip_family);
+bool lb_set_host(const struct lb_job *, struct ejfat_uri *);
 char *lb_make_uri(struct lb_job *, const char *token,
                   const struct reservation *, uint64_t session);
 
@@ -166,6 +225,7 @@ lb_make_reservation(struct lb_job *, const struct reservation *,
 /* lb-senders.c */
 char *lb_parse_senders(struct lb_job *, char *const *addresses,
                        struct in6_addr **, size_t *n);
+void lb_set_sources(struct lb_job *, const struct reservation *);
 const struct reservation *
 lb_set_senders(struct lb_job *, const struct reservation *,
                const struct in6_addr *, size_t n);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/core/chain.h"
 #include "controller/core/mem.h"
 #include "controller/core/overlay.h"
 #include "controller/core/registration.h"
@@ -62,23 +63,53 @@ lb_parse_senders(struct lb_job *job, char *const *addresses,
     return error;
 }
 
+/* Lets in from where 'chain', whose worker 'instance' is, sends. */
+static void
+add_chain__(struct overlay *overlay, uint16_t instance,
+            const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->n_sources; i++) {
+        const struct overlay_instance *o = overlay_find(overlay, instance);
+
+        if (!has__(o->sources, o->n_sources, &chain->sources[i])) {
+            overlay_add_source(overlay, instance, &chain->sources[i]);
+        }
+    }
+}
+
+/* Lets in who may send to 'r': its senders, and those whose worker it is. */
+void
+lb_set_sources(struct lb_job *job, const struct reservation *r)
+{
+    const struct book *book = engine_draft_book(job->draft);
+    struct overlay *overlay = engine_draft_change_overlay(job->draft);
+
+    overlay_clear_sources(overlay, r->instance);
+    for (size_t i = 0; i < r->n_senders; i++) {
+        overlay_add_source(overlay, r->instance, &r->senders[i]);
+    }
+    for (size_t i = 0; i < book->chains.n; i++) {
+        const struct chain *chain = book_get_chain(book, i);
+
+        if (chain->reservation == r->entry.id) {
+            add_chain__(overlay, r->instance, chain);
+        }
+    }
+}
+
 /* Makes the 'n' 'senders' those of 'reservation'.  Returns what takes its place
  * in 'job''s draft. */
 const struct reservation *
 lb_set_senders(struct lb_job *job, const struct reservation *reservation,
                const struct in6_addr *senders, size_t n)
 {
-    struct overlay *overlay = engine_draft_change_overlay(job->draft);
     struct reservation *r = reservation_clone(reservation);
 
     free(r->senders);
     r->senders = mem_dup(senders, n * sizeof *senders);
     r->n_senders = n;
-    overlay_clear_sources(overlay, r->instance);
-    for (size_t i = 0; i < n; i++) {
-        overlay_add_source(overlay, r->instance, &senders[i]);
-    }
     book_put_reservation(engine_draft_change_book(job->draft), r);
+    lb_set_sources(job, r);
     return r;
 }
 

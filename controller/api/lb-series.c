@@ -286,7 +286,7 @@ add_samples__(struct reading *reading, const struct series_result *result)
     for (size_t i = 0; i < n; i++) {
         samples[i] = &result->samples[i];
     }
-    qsort(samples, n, sizeof *samples, compare__);
+    qsort(samples, n, sizeof(const struct series_sample *), compare__);
     for (size_t i = 0; i < n;) {
         const struct series_sample *const *first = &samples[i];
         size_t begin = i;

@@ -12,21 +12,6 @@
 
 /* Slots. */
 
-/* Returns the 'n' 'ranges' as messages. */
-static Loadbalancer__SlotRange **
-make_ranges__(struct arena *arena, const struct slot_range *ranges, size_t n)
-{
-    Loadbalancer__SlotRange **m = arena_pointers(arena, n);
-
-    for (size_t i = 0; i < n; i++) {
-        m[i] = ARENA_NEW(arena, Loadbalancer__SlotRange,
-                         LOADBALANCER__SLOT_RANGE__INIT);
-        m[i]->index = ranges[i].index;
-        m[i]->length = ranges[i].length;
-    }
-    return m;
-}
-
 /* Adds to 'm' the slots of 'calendar' that 'member' holds. */
 static void
 add_slots__(struct arena *arena, Loadbalancer__WorkerStatus *m,
@@ -38,7 +23,7 @@ add_slots__(struct arena *arena, Loadbalancer__WorkerStatus *m,
     m->n_slots = slots_find_ranges(calendar->members,
                                    (uint32_t) calendar_n_slots(calendar),
                                    member, &ranges);
-    m->slots = make_ranges__(arena, ranges, m->n_slots);
+    m->slots = lb_make_ranges(arena, ranges, m->n_slots);
     free(ranges);
 }
 
@@ -109,7 +94,7 @@ make_worker__(struct arena *arena, const struct session *s)
     m->minfactor = (float) s->min_factor;
     m->maxfactor = (float) s->max_factor;
     m->keeplbheader = s->keep;
-    m->slotdemands = make_ranges__(arena, s->demands, s->n_demands);
+    m->slotdemands = lb_make_ranges(arena, s->demands, s->n_demands);
     m->n_slotdemands = s->n_demands;
     add_report__(arena, m, s->report);
     return m;

@@ -71,6 +71,9 @@ job_create__(struct lb *lb, const struct lb_method *method,
 static void
 job_destroy__(struct lb_job *job)
 {
+    if (job->link) {
+        lb_link_end(job->link);
+    }
     if (job->copy) {
         protobuf_c_message_free_unpacked(job->copy, NULL);
     }
@@ -158,7 +161,10 @@ plan_cb__(void *job_, struct engine_draft *draft)
     job->draft = draft;
     error =
         job_begin__(job, engine_draft_book(draft), engine_draft_state(draft));
-    return error ? error : job->method->handler(job);
+    if (error) {
+        return error;
+    }
+    return job->plan ? job->plan(job) : job->method->handler(job);
 }
 
 static void
@@ -190,6 +196,14 @@ static void
 change__(struct lb_job *job)
 {
     job_keep_request__(job);
+    engine_change(job->lb->engine, plan_cb__, changed_cb__, job);
+}
+
+/* Goes on with 'job', whose handler has waited for something, with 'plan'. */
+void
+lb_change(struct lb_job *job, lb_handler *plan)
+{
+    job->plan = plan;
     engine_change(job->lb->engine, plan_cb__, changed_cb__, job);
 }
 
@@ -225,6 +239,7 @@ lb_create(struct engine *engine)
     for (int i = 0; i < 2; i++) {
         lb->doors[i] = api_grpc_create(LB_DESCRIPTOR, i, call_cb__, lb);
     }
+    lb_links_init(lb);
     return lb;
 }
 
@@ -232,10 +247,12 @@ lb_create(struct engine *engine)
 void
 lb_destroy(struct lb *lb)
 {
-    for (int i = 0; lb && i < 2; i++) {
-        api_grpc_destroy(lb->doors[i]);
+    if (lb) {
+        lb_links_destroy(lb);
+        api_grpc_destroy(lb->doors[0]);
+        api_grpc_destroy(lb->doors[1]);
+        free(lb);
     }
-    free(lb);
 }
 
 /* Returns the service for gRPC servers, which lasts as long as 'lb'.  Who comes

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/core/chain.h"
 #include "controller/core/mem.h"
 #include "controller/core/token.h"
 
@@ -185,6 +186,7 @@ book_clone(const struct book *book)
     copy->tokens = token_tree_clone(book->tokens);
     list_clone__(&copy->reservations, &book->reservations);
     list_clone__(&copy->sessions, &book->sessions);
+    list_clone__(&copy->chains, &book->chains);
     return copy;
 }
 
@@ -201,9 +203,13 @@ book_destroy(struct book *book)
     for (size_t i = 0; i < book->sessions.n; i++) {
         session_unref(book_get_session(book, i));
     }
+    for (size_t i = 0; i < book->chains.n; i++) {
+        chain_unref(book_get_chain(book, i));
+    }
     token_tree_destroy(book->tokens);
     free(book->reservations.entries);
     free(book->sessions.entries);
+    free(book->chains.entries);
     free(book);
 }
 
@@ -219,6 +225,13 @@ const struct session *
 book_get_session(const struct book *book, size_t index)
 {
     return (const struct session *) book->sessions.entries[index];
+}
+
+/* Returns the chain at 'index', which is below 'book->chains.n'. */
+const struct chain *
+book_get_chain(const struct book *book, size_t index)
+{
+    return (const struct chain *) book->chains.entries[index];
 }
 
 /* Returns the reservation 'id', or NULL. */
@@ -286,6 +299,13 @@ book_find_sessions(const struct book *book, uint64_t reservation, size_t *n)
     return sessions;
 }
 
+/* Returns the chain 'id', or NULL. */
+const struct chain *
+book_find_chain(const struct book *book, uint64_t id)
+{
+    return (const struct chain *) list_find__(&book->chains, id);
+}
+
 /* Puts 'reservation' into 'book', in the place of one with the same id. */
 void
 book_put_reservation(struct book *book, struct reservation *reservation)
@@ -302,6 +322,34 @@ book_put_session(struct book *book, struct session *session)
         (const struct session *) list_put__(&book->sessions, &session->entry));
 }
 
+/* Puts 'chain' into 'book', in the place of one with the same id. */
+void
+book_put_chain(struct book *book, struct chain *chain)
+{
+    chain_unref(
+        (const struct chain *) list_put__(&book->chains, &chain->entry));
+}
+
+/* Removes the chain 'id', if it is there. */
+void
+book_remove_chain(struct book *book, uint64_t id)
+{
+    chain_unref((const struct chain *) list_remove__(&book->chains, id));
+}
+
+/* Removes the chains of the reservation 'id'. */
+static void
+remove_chains__(struct book *book, uint64_t id)
+{
+    for (size_t i = book->chains.n; i-- > 0;) {
+        const struct chain *chain = book_get_chain(book, i);
+
+        if (chain->reservation == id) {
+            book_remove_chain(book, chain->entry.id);
+        }
+    }
+}
+
 /* Removes the session 'id' and its token, if it is there. */
 void
 book_remove_session(struct book *book, uint64_t id)
@@ -315,8 +363,8 @@ book_remove_session(struct book *book, uint64_t id)
     }
 }
 
-/* Removes the reservation 'id', its sessions, and the tokens of all of them, if
- * it is there. */
+/* Removes the reservation 'id', its sessions, the tokens of all of them, and its
+ * chains, if it is there. */
 void
 book_remove_reservation(struct book *book, uint64_t id)
 {
@@ -336,6 +384,7 @@ book_remove_reservation(struct book *book, uint64_t id)
         session_unref(
             (const struct session *) list_remove__(&book->sessions, ids[i]));
     }
+    remove_chains__(book, id);
     token_tree_end(book->tokens, TOKEN_SESSION, ids, n);
     token_tree_end(book->tokens, TOKEN_RESERVATION, &id, 1);
     free(ids);

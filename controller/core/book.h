@@ -30,6 +30,7 @@
 #include "controller/core/slots.h"
 
 struct state;
+struct chain;
 struct token_tree;
 
 #define BOOK_NAME_MAX 253
@@ -134,6 +135,7 @@ struct book {
     struct token_tree *tokens;
     struct book_list reservations;
     struct book_list sessions;
+    struct book_list chains; /* See core/chain.h. */
 };
 
 struct book *book_create(void);
@@ -149,12 +151,15 @@ struct report *report_create(int64_t now);
 /* The book takes over the reference. */
 void book_put_reservation(struct book *, struct reservation *);
 void book_put_session(struct book *, struct session *);
+void book_put_chain(struct book *, struct chain *);
 void book_remove_session(struct book *, uint64_t id);
+void book_remove_chain(struct book *, uint64_t id);
 void book_remove_reservation(struct book *, uint64_t id);
 
 const struct reservation *
 book_get_reservation(const struct book *, size_t index);
 const struct session *book_get_session(const struct book *, size_t index);
+const struct chain *book_get_chain(const struct book *, size_t index);
 const struct reservation *
 book_find_reservation(const struct book *, uint64_t id);
 const struct reservation *
@@ -165,6 +170,8 @@ book_find_worker(const struct book *, uint64_t reservation,
                  const struct in6_addr *ip, uint16_t base);
 const struct session **
 book_find_sessions(const struct book *, uint64_t reservation, size_t *n);
+
+const struct chain *book_find_chain(const struct book *, uint64_t id);
 
 char *book_check_successor(const struct book *, const struct state *old,
                            const struct state *new, int *line);

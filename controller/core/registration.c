@@ -353,6 +353,15 @@ registration_check_demands(const char *field, const struct slot_range *demands,
     return NULL;
 }
 
+/* Checks which share of the events 'session' asks for. */
+char *
+registration_check_share(const struct session *session)
+{
+    char *error = check_number__("weight", session->weight, (double) FLT_MAX);
+
+    return error ? error : check_factors__(session);
+}
+
 /* Checks what 'session' asks for as a worker of 'instance', which is reserved
  * for 'family'. */
 char *
@@ -367,13 +376,12 @@ registration_check_worker(const struct session *session,
 
     addr_to_string(ip, text);
     error = registration_check_name("name", session->name);
-    error = error ? error : check_number__("weight", session->weight, FLT_MAX);
     error = error ? error : check_kind__(ip, text, &state->reservations);
     error = error ? error : check_own__(ip, text, state);
     error = error ? error : check_networks__(ip, text, state);
     error = error ? error : check_family__(ip, text, instance, family);
     error = error ? error : check_ports__(session);
-    error = error ? error : check_factors__(session);
+    error = error ? error : registration_check_share(session);
     return error ? error
                  : registration_check_demands("slotDemands", session->demands,
                                               session->n_demands);

@@ -34,6 +34,7 @@ char *registration_check_sender(const char *field, const char *text,
                                 struct in6_addr *);
 char *registration_check_demands(const char *field, const struct slot_range *,
                                  size_t n);
+char *registration_check_share(const struct session *);
 char *
 registration_check_worker(const struct session *, const struct state *,
                           const struct instance *, enum ip_family family);

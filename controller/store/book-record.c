@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "controller/core/calendar.h"
+#include "controller/core/chain.h"
 #include "controller/core/instance.h"
 #include "controller/core/mem.h"
 #include "controller/core/token.h"
+#include "controller/store/chain-record.h"
 #include "controller/store/record-text.h"
 #include "controller/store/store.h"
 
@@ -375,6 +377,24 @@ get_token__(const struct book *book, size_t i)
                  : (struct item){ .id = 0 };
 }
 
+static struct item
+get_chain__(const struct book *book, size_t index)
+{
+    const struct chain *chain =
+        index < book->chains.n ? book_get_chain(book, index) : NULL;
+
+    return chain ? (struct item){ book->chains.entries[index]->id, chain }
+                 : (struct item){ .id = 0 };
+}
+
+static char *
+parse_chain__(struct book *book, int64_t now, uint64_t id,
+              struct record_reader *reader)
+{
+    (void) now;
+    return chain_record_parse(book, id, reader);
+}
+
 static const struct kind {
     const char *prefix;
     uint64_t min; /* Of ids. */
@@ -390,6 +410,8 @@ static const struct kind {
       parse_session__ },
     { "token/", TOKEN_ROOT + 1, UINT32_MAX, get_token__, format_token__,
       parse_token__ },
+    { "chain/", 1, UINT64_MAX, get_chain__, chain_record_format,
+      parse_chain__ },
 };
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -404,6 +426,9 @@ format_ids__(FILE *stream, const void *book_)
             "reservations %" PRIu64 "\nsessions %" PRIu64 "\ntokens %" PRIu32
             "\n",
             book->reservations.last, book->sessions.last, book->tokens->last);
+    if (book->chains.last) {
+        fprintf(stream, "chains %" PRIu64 "\n", book->chains.last);
+    }
 }
 
 static void
@@ -479,7 +504,8 @@ book_record_put_changes(struct store_txn *txn, const struct book *old,
     }
     if (old->reservations.last != new->reservations.last
         || old->sessions.last != new->sessions.last
-        || old->tokens->last != new->tokens->last) {
+        || old->tokens->last != new->tokens->last
+        || old->chains.last != new->chains.last) {
         put__(txn, BOOK_KEY, format_ids__, new);
     }
 }
@@ -521,6 +547,9 @@ parse_ids__(struct book *book, struct record_reader *reader)
     uint64_t reservations = read_uint__(reader, "reservations", UINT64_MAX);
     uint64_t sessions = read_uint__(reader, "sessions", UINT64_MAX);
     uint64_t tokens = read_uint__(reader, "tokens", UINT32_MAX);
+    uint64_t chains = (record_reader_more(reader, "chains")
+                           ? record_reader_uint(reader, UINT64_MAX)
+                           : 0);
     char *error = record_reader_finish(reader);
 
     if (!error) {
@@ -528,6 +557,7 @@ parse_ids__(struct book *book, struct record_reader *reader)
             max_u64__(book->reservations.last, reservations);
         book->sessions.last = max_u64__(book->sessions.last, sessions);
         book->tokens->last = (uint32_t) max_u64__(book->tokens->last, tokens);
+        book->chains.last = max_u64__(book->chains.last, chains);
     }
     return error;
 }
@@ -591,6 +621,19 @@ check_reservation__(const struct book *book, size_t index)
                             r->entry.id, r->instance);
 }
 
+/* Returns what contradicts the chain at 'index' in 'book', or NULL. */
+static char *
+check_chain__(const struct book *book, size_t index)
+{
+    const struct chain *chain = book_get_chain(book, index);
+
+    return book_find_reservation(book, chain->reservation)
+               ? NULL
+               : mem_printf("record chain/%" PRIu64
+                            ": reservation: there is no reservation %" PRIu64,
+                            chain->entry.id, chain->reservation);
+}
+
 /* Checks that all that is in 'book' can be true at once.  Returns NULL or an
  * error, which the caller must free. */
 char *
@@ -603,6 +646,9 @@ book_record_check(const struct book *book)
     }
     for (size_t i = 0; !error && i < book->sessions.n; i++) {
         error = check_session__(book, i);
+    }
+    for (size_t i = 0; !error && i < book->chains.n; i++) {
+        error = check_chain__(book, i);
     }
     return error;
 }

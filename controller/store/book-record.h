@@ -9,6 +9,7 @@
  *     reservation/ID  a reservation
  *     session/ID      a session
  *     token/ID        a token; the root is not stored
+ *     chain/ID        a chain; its secret is sealed
  *
  * Values are lines, as controller/store/record-text.h says.  What workers
  * report is not stored.
