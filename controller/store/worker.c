@@ -191,8 +191,25 @@ worker_create(struct event_base *base, const struct worker_ops *ops, void *aux,
     return 0;
 }
 
-/* Ends 'worker', which may be NULL, when all jobs are worked on and
- * reported. */
+/* Works on what was submitted after the thread had ended. */
+static void
+finish__(struct worker *worker)
+{
+    report__(worker);
+    while (worker->queue.head) {
+        struct job_list list;
+
+        job_list_init__(&list);
+        job_list_move__(&list, &worker->queue);
+        worker->ops->work(worker->aux, list.head);
+        worker->n -= job_list_count__(&list);
+        job_list_move__(&worker->done, &list);
+        report__(worker);
+    }
+}
+
+/* Ends 'worker', which may be NULL, when all jobs are worked on and reported,
+ * and those that are submitted by who is reported to, too. */
 void
 worker_destroy(struct worker *worker)
 {
@@ -202,7 +219,7 @@ worker_destroy(struct worker *worker)
         pthread_cond_signal(&worker->wanted);
         pthread_mutex_unlock(&worker->mutex);
         pthread_join(worker->thread, NULL);
-        report__(worker);
+        finish__(worker);
 
         event_free(worker->event);
         close(worker->fd);

@@ -432,7 +432,20 @@ test_cancelled(void **state)
     teardown(&f);
 }
 
-/* What waits when the series is closed is written, and results are given. */
+/* Asks once more. */
+static void
+again_cb(void *f_, const char *error, const struct series_result *result)
+{
+    struct series_query q = { .reservation = 1, .limit = 9 };
+    struct fixture *f = f_;
+
+    assert_null(error);
+    assert_int_equal(result->n_samples, 2);
+    series_query(f->series, &q, result_cb, f);
+}
+
+/* What waits when the series is closed is written, and results are given, also
+ * of what is asked then. */
 static void
 test_closed(void **state)
 {
@@ -443,8 +456,9 @@ test_closed(void **state)
     setup(&f, &endless);
     append(&f, 1, 2, 1);
     series_query(f.series, &q, result_cb, &f);
+    series_query(f.series, &q, again_cb, &f);
     series_close(f.series);
-    assert_int_equal(f.n_results, 1);
+    assert_int_equal(f.n_results, 2);
     assert_int_equal(f.n_samples, 2);
     f.series = NULL;
     teardown(&f);
