@@ -278,6 +278,7 @@ carry_out__(struct period *p, struct control_outcome *outcome)
         connect__(p, outcome);
     }
     remove_sessions__(p, outcome);
+    engine_store_add_issues__(p->engine, &outcome->issues);
     issues_replace(&p->engine->control->instances[instance].issues,
                    &outcome->issues, wall_ms__());
 }

@@ -192,6 +192,7 @@ engine_history_set_seed__(struct engine *, uint16_t instance, uint64_t seed);
 
 /* engine-store.c */
 char *engine_store_open__(struct engine *);
+void engine_store_add_issues__(struct engine *, struct issues *);
 void engine_store_draft__(struct engine *, const struct engine_draft *,
                           store_done_cb *, void *aux);
 void engine_store_undo__(struct engine *, const struct engine_draft *);

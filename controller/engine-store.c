@@ -16,6 +16,7 @@
 #include "controller/core/mem.h"
 #include "controller/store/book-record.h"
 #include "controller/store/overlay-record.h"
+#include "controller/store/series.h"
 #include "controller/store/store.h"
 
 VLOG_DEFINE_THIS_MODULE(evlb_state);
@@ -164,6 +165,27 @@ engine_store_open__(struct engine *engine)
     }
     free(file);
     return error;
+}
+
+/* Adds to 'issues' why changes are refused, or why there is no history, if that
+ * is so. */
+void
+engine_store_add_issues__(struct engine *engine, struct issues *issues)
+{
+    char *error = engine->store ? store_get_error(engine->store) : NULL;
+
+    if (error) {
+        issues_add(issues, "not_stored", ISSUE_ERROR, 0,
+                   "Changes are refused, for they cannot be stored: %s.",
+                   error);
+    }
+    free(error);
+    error = series_get_error(engine_get_series(engine));
+    if (error) {
+        issues_add(issues, "no_history", ISSUE_WARNING, 0,
+                   "What happens is not recorded: %s.", error);
+    }
+    free(error);
 }
 
 /* Adds to 'txn' what makes the record of 'instance' say what 'overlay' does. */
