@@ -34,7 +34,7 @@ class Writer:
                 return
             assert words[0] == "record"
             self.records[words[1]] = (int(words[2]), int(words[3]))
-        raise RuntimeError(self.popen.communicate()[1])
+        raise RuntimeError(self.popen.stderr.read())
 
     def say(self, line):
         self.popen.stdin.write(line + "\n")
@@ -55,17 +55,24 @@ class Writer:
         assert word == "history"
         return [int(number) for number in numbers]
 
+    def rest(self):
+        """Returns what it still says until it ends, and its status."""
+        self.popen.stdin.close()
+        out, err = self.popen.stdout.read(), self.popen.stderr.read()
+        assert err == ""
+        return out, self.popen.wait(60)
+
     def end(self):
         """Lets it end in peace; returns what it still said."""
-        out, err = self.popen.communicate(timeout=60)
-        assert (self.popen.returncode, err) == (0, "")
+        out, status = self.rest()
+        assert status == 0
         return out
 
     def kill(self):
         """Kills it.  Returns the numbers that it said were done."""
         self.popen.kill()
-        out, err = self.popen.communicate(timeout=60)
-        assert (self.popen.returncode, err) == (-signal.SIGKILL, "")
+        out, status = self.rest()
+        assert status == -signal.SIGKILL
         lines = out.split("\n")[:-1]    # Perhaps a line was cut off.
         lines = [line for line in lines if not line.startswith("history ")]
         assert all(line.startswith("done ") for line in lines)
