@@ -152,8 +152,8 @@ evlbctl_SRCS := $(addprefix controller/ctl/,evlbctl.c api.c api-options.c argume
 	call.c chain.c change.c commands.c completion.c flows.c help.c \
 	options.c reservation.c session.c show.c table.c timeseries.c token.c \
 	trace.c values.c watch.c workers.c) controller/trace-switch.c \
-	controller/api/api-client.c lib/ejfat-uri.c controller/core/addr.c \
-	controller/core/mem.c $(pb_json_SRCS) $(grpc_client_SRCS)
+	controller/api/api-client.c lib/ejfat-uri.c lib/slot-ranges.c \
+	controller/core/addr.c controller/core/mem.c $(pb_json_SRCS) $(grpc_client_SRCS)
 evlbctl_PROTOS := controller/api/admin.proto $(lb_PROTOS)
 evlbctl_PKGS := $(grpc_PKGS) $(grpc_client_PKGS)
 evlbctl_LIBS := -lm
@@ -460,7 +460,8 @@ test-grpc-client_PKGS := $(grpc_PKGS)
 
 UNIT_TESTS += test-ctl
 test-ctl_SRCS := tests/unit/test-ctl.c $(addprefix controller/ctl/,arguments.c \
-	table.c values.c workers.c) controller/core/mem.c lib/rfc3339.c
+	table.c values.c workers.c) controller/core/mem.c lib/rfc3339.c \
+	lib/slot-ranges.c
 test-ctl_PROTOS := $(lb_PROTOS)
 test-ctl_PKGS := libprotobuf-c
 test-ctl_LIBS := -lm

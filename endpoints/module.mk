@@ -23,7 +23,7 @@ evlb-recv_SRCS := endpoints/evlb-recv.c endpoints/intake.c \
 	endpoints/owned.c endpoints/ranges.c endpoints/reassembly.c endpoints/receiver.c \
 	endpoints/recv-config.c endpoints/recv-log.c endpoints/recv-report.c \
 	endpoints/control.c endpoints/registration.c endpoints/work.c \
-	endpoints/worker.c $(endpoints_API) $(endpoints_COMMON)
+	lib/slot-ranges.c endpoints/worker.c $(endpoints_API) $(endpoints_COMMON)
 evlb-recv_PROTOS := $(lb_PROTOS)
 evlb-recv_PKGS := $(grpc_PKGS) $(grpc_client_PKGS)
 evlb-recv_LIBS := -lm
@@ -70,7 +70,7 @@ UNIT_TESTS += test-options
 test-options_SRCS := tests/unit/test-options.c endpoints/address.c \
 	lib/json.c endpoints/options.c endpoints/recv-config.c \
 	endpoints/send-config.c endpoints/util.c endpoints/api-options.c \
-	$(ejfat_uri_SRCS)
+	lib/slot-ranges.c $(ejfat_uri_SRCS)
 test-options_LIBS := -lm
 
 UNIT_TESTS += test-worker

@@ -15,7 +15,6 @@
 #define MIB (UINT64_C(1) << 20)
 #define MAX_CLOSED 65536 /* Closed events to remember. */
 #define MAX_RANGES 4096  /* Separate ranges in one event. */
-#define SLOTS_MAX 65535  /* Last slot that can be named. */
 
 /* How a worker behaves that could not do what it wanted; worker.h. */
 #define BACKOFF_MIN (200 * NS_PER_MS)
@@ -51,49 +50,12 @@ parse_n_ports(const struct option_row *row, const char *value, void *target)
     return NULL;
 }
 
-/* Parses 's', "FIRST-LAST", "SLOT" or "any:NUMBER" up to a comma or the end,
- * into '*demand'.  Returns what stands behind it, or NULL. */
-static const char *
-parse_slot_range(const char *s, struct slot_demand *demand)
-{
-    bool any = !strncmp(s, "any:", 4);
-    char *end;
-    unsigned long int first, last;
-
-    s += any ? 4 : 0;
-    if (*s < '0' || *s > '9') {
-        return NULL;
-    }
-    first = last = strtoul(s, &end, 10);
-    if (!any && *end == '-' && end[1] >= '0' && end[1] <= '9') {
-        last = strtoul(end + 1, &end, 10);
-    }
-    if (first > SLOTS_MAX || last > SLOTS_MAX || last < first
-        || (any && !first) || (*end && *end != ',')) {
-        return NULL;
-    }
-    demand->index = any ? -1 : (int32_t) first;
-    demand->length = any ? first : last - first + 1;
-    return end;
-}
-
 static char *
 parse_slots(const struct option_row *row, const char *value, void *target)
 {
-    struct registration_config *config = target;
-    const char *s = value;
-
     (void) row;
-    do {
-        if (config->n_slots == REGISTRATION_SLOTS_MAX) {
-            return xasprintf("more than %d ranges", REGISTRATION_SLOTS_MAX);
-        }
-        s = parse_slot_range(s, &config->slots[config->n_slots++]);
-    } while (s && *s++ == ',');
-    if (!s) {
-        return xasprintf("'%s' is not FIRST-LAST or any:NUMBER, with slots "
-                         "from 0 to %d, or several with commas between them",
-                         value, SLOTS_MAX);
+    if (!*value || !slot_ranges_parse(value, target)) {
+        return xasprintf("'%s' is not " SLOT_RANGES_FORM, value);
     }
     return NULL;
 }
@@ -157,7 +119,7 @@ static const struct option_row rows[] = {
     { "max-factor", "F", "Greatest share, the same way (no limit)",
       options_real, TO(registration.max_factor), 0, 1000000 },
     { "slots", "RANGES", "Demand these slots, as 0-63,100-119,any:16",
-      parse_slots, TO(registration), 0, 0 },
+      parse_slots, TO(registration.slots), 0, 0 },
     { "interval", "SECONDS", "Between reports of state (0.1)",
       options_real, TO(interval), 0, 3600 },
     { "control", "pi|N",

@@ -208,16 +208,16 @@ static void
 call_register(struct registration *r)
 {
     const struct registration_config *config = r->config;
-    Loadbalancer__SlotRange ranges[REGISTRATION_SLOTS_MAX];
-    Loadbalancer__SlotRange *pointers[REGISTRATION_SLOTS_MAX];
+    Loadbalancer__SlotRange ranges[SLOT_RANGES_MAX];
+    Loadbalancer__SlotRange *pointers[SLOT_RANGES_MAX];
     char *ip = address_format_host(&config->address);
     Loadbalancer__RegisterRequest request =
         LOADBALANCER__REGISTER_REQUEST__INIT;
 
-    for (size_t i = 0; i < config->n_slots; i++) {
+    for (size_t i = 0; i < config->slots.n; i++) {
         loadbalancer__slot_range__init(&ranges[i]);
-        ranges[i].index = config->slots[i].index;
-        ranges[i].length = config->slots[i].length;
+        ranges[i].index = config->slots.ranges[i].index;
+        ranges[i].length = config->slots.ranges[i].length;
         pointers[i] = &ranges[i];
     }
     request.lbid = (char *) r->uri->lb_id;
@@ -229,7 +229,7 @@ call_register(struct registration *r)
     request.minfactor = config->min_factor;
     request.maxfactor = config->max_factor;
     request.keeplbheader = config->keep;
-    request.n_slotdemands = config->n_slots;
+    request.n_slotdemands = config->slots.n;
     request.slotdemands = pointers;
     api_client_call(r->client, "Register", &request.base, NULL, REGISTER_MS,
                     registered_cb, r);

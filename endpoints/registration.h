@@ -17,28 +17,20 @@
 #include "endpoints/api-options.h"
 #include "endpoints/control.h"
 #include "endpoints/worker.h"
+#include "lib/slot-ranges.h"
 
 struct json;
 struct registration;
-
-#define REGISTRATION_SLOTS_MAX 64
-
-/* Slots that a worker demands. */
-struct slot_demand {
-    int32_t index; /* -1 for the first gap that is enough. */
-    uint32_t length;
-};
 
 struct registration_config {
     const char *name;
     double weight;
     double min_factor;
-    double max_factor;      /* 0 for none. */
-    union address address;  /* Where events are to go, with its port. */
-    unsigned int port_bits; /* 2**'port_bits' ports from there on. */
-    bool keep;              /* Shall the LB header stay? */
-    struct slot_demand slots[REGISTRATION_SLOTS_MAX];
-    size_t n_slots;
+    double max_factor;        /* 0 for none. */
+    union address address;    /* Where events are to go, with its port. */
+    unsigned int port_bits;   /* 2**'port_bits' ports from there on. */
+    bool keep;                /* Shall the LB header stay? */
+    struct slot_ranges slots; /* That the worker demands. */
     struct worker_config worker;
     struct control_config control;
 };

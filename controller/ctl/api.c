@@ -12,6 +12,7 @@
 #include "controller/api/api-client.h"
 #include "controller/core/mem.h"
 #include "lib/ejfat-uri.h"
+#include "lib/pb-field.h"
 
 /* A reservation is there when each connected switch has it. */
 #define TIMEOUT_MS 30000
@@ -240,4 +241,29 @@ ctl_find_lb(struct ctl *ctl, int argc, char *argv[], char **id)
                                "an EJFAT_URI does");
     }
     return CTL_OK;
+}
+
+/* Runs a command whose only argument, if any, is a reservation. */
+int
+ctl_run_api(struct ctl *ctl, const struct ctl_command *command, int argc,
+            char *argv[])
+{
+    const ProtobufCMessageDescriptor *type =
+        protobuf_c_service_descriptor_get_method_by_name(
+            &loadbalancer__load_balancer__descriptor, command->method)
+            ->input;
+    const ProtobufCFieldDescriptor *lb =
+        protobuf_c_message_descriptor_get_field_by_name(type, "lbId");
+    ProtobufCMessage *request = mem_zalloc(type->sizeof_message);
+    int code = CTL_OK;
+
+    protobuf_c_message_init(type, request);
+    if (lb) {
+        code = ctl_find_lb(ctl, argc, argv, pb_field_value(request, lb));
+    }
+    if (code == CTL_OK) {
+        code = ctl_api_run(ctl, command->method, request, command->print);
+    }
+    free(request);
+    return code;
 }

@@ -11,13 +11,12 @@
 #include "controller/api/grpc-status.h"
 #include "controller/api/loadbalancer.pb-c.h"
 #include "controller/ctl/ctl.h"
-
-#define CTL_RANGES_MAX 64
+#include "lib/slot-ranges.h"
 
 /* Slots, as the messages want them. */
 struct ctl_ranges {
-    Loadbalancer__SlotRange ranges[CTL_RANGES_MAX];
-    Loadbalancer__SlotRange *pointers[CTL_RANGES_MAX];
+    Loadbalancer__SlotRange ranges[SLOT_RANGES_MAX];
+    Loadbalancer__SlotRange *pointers[SLOT_RANGES_MAX];
     size_t n;
 };
 
@@ -44,7 +43,6 @@ int ctl_parse_family(const struct ctl *, Loadbalancer__IpFamily *);
 bool ctl_parse_duration(const char *, int64_t *seconds);
 bool ctl_parse_ranges(const char *, struct ctl_ranges *);
 
-void ctl_print_nothing(const void *);
 const char *
 ctl_format_time(const Google__Protobuf__Timestamp *, char s[CTL_TEXT_LEN]);
 char *

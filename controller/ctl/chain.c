@@ -37,8 +37,7 @@ ctl_run_chain(struct ctl *ctl, const struct ctl_command *command, int argc,
 
     (void) command;
     if (code == CTL_OK && !ctl_parse_ranges(slots, &ranges)) {
-        code =
-            ctl_usage_error("\"%s\" is not slots as 0-63,100,any:16", slots);
+        code = ctl_usage_error("\"%s\" is not " SLOT_RANGES_FORM, slots);
     }
     if (code == CTL_OK) {
         code = ctl_parse_family(ctl, &r.ipfamily);
@@ -71,8 +70,8 @@ ctl_run_unchain(struct ctl *ctl, const struct ctl_command *command, int argc,
                            : code);
 }
 
-static void
-print_graph__(const void *reply)
+void
+ctl_print_graph(const void *reply)
 {
     const Loadbalancer__GetChainGraphReply *r = reply;
     struct table *t =
@@ -96,39 +95,11 @@ print_graph__(const void *reply)
     }
 }
 
-/* graph [RESERVATION] */
-int
-ctl_run_graph(struct ctl *ctl, const struct ctl_command *command, int argc,
-              char *argv[])
-{
-    Loadbalancer__GetChainGraphRequest r =
-        LOADBALANCER__GET_CHAIN_GRAPH_REQUEST__INIT;
-    int code = ctl_find_lb(ctl, argc, argv, &r.lbid);
-
-    (void) command;
-    return (code == CTL_OK
-                ? ctl_api_run(ctl, "GetChainGraph", &r.base, print_graph__)
-                : code);
-}
-
-static void
-print_version__(const void *reply)
+void
+ctl_print_version(const void *reply)
 {
     const Loadbalancer__VersionReply *r = reply;
 
     printf("%s, commit %s, compatible with %s\n", r->build, r->commit,
            r->compattag);
-}
-
-/* version */
-int
-ctl_run_version(struct ctl *ctl, const struct ctl_command *command, int argc,
-                char *argv[])
-{
-    Loadbalancer__VersionRequest r = LOADBALANCER__VERSION_REQUEST__INIT;
-
-    (void) command;
-    (void) argc;
-    (void) argv;
-    return ctl_api_run(ctl, "Version", &r.base, print_version__);
 }

@@ -17,11 +17,11 @@
         .name = (NAME), .arguments = "", .help = (HELP),           \
         .run = ctl_run_plain, .method = (METHOD), .print = (PRINT) \
     }
-#define LB(NAME, RUN, HELP)                                                  \
+#define LB(NAME, METHOD, PRINT, HELP)                                        \
     {                                                                        \
         .name = (NAME), .arguments = "[RESERVATION]", .help = (HELP),        \
         .max_args = 1, .completion = CTL_COMPLETE_LB, .options = CTL_API_LB, \
-        .run = (RUN)                                                         \
+        .run = ctl_run_api, .method = (METHOD), .print = (PRINT)             \
     }
 #define TOKEN(NAME, RUN, HELP)                                     \
     {                                                              \
@@ -124,7 +124,9 @@ const struct ctl_command ctl_commands[] = {
       .arguments = "",
       .help = "show all reservations",
       .options = CTL_API,
-      .run = ctl_run_overview },
+      .run = ctl_run_api,
+      .method = "Overview",
+      .print = ctl_print_overview },
     { .name = "reserve",
       .arguments = "NAME [--for TIME | --until TIME] [--sender ADDRESS]... "
                    "[--family 4|6|dual] [--strategy NAME]",
@@ -135,9 +137,10 @@ const struct ctl_command ctl_commands[] = {
       .options = CTL_API | CTL_TAKES(FOR) | CTL_TAKES(UNTIL)
                  | CTL_TAKES(SENDER) | CTL_TAKES(FAMILY) | CTL_TAKES(STRATEGY),
       .run = ctl_run_reserve },
-    LB("uri", ctl_run_uri,
+    LB("uri", "GetLoadBalancer", ctl_print_reservation,
        "show a reservation's EJFAT_URI, without a token, and its addresses"),
-    LB("free", ctl_run_free, "end a reservation, its sessions and tokens"),
+    LB("free", "FreeLoadBalancer", ctl_print_nothing,
+       "end a reservation, its sessions and tokens"),
     { .name = "extend",
       .arguments = "[RESERVATION] --for TIME | --until TIME",
       .help = "let a reservation end then, counted from now",
@@ -170,7 +173,7 @@ const struct ctl_command ctl_commands[] = {
       .options = CTL_API_LB,
       .run = ctl_run_senders_change,
       .method = "RemoveSenders" },
-    LB("senders list", ctl_run_senders_list,
+    LB("senders list", "LoadBalancerStatus", ctl_print_senders,
        "show from where packets are taken"),
     { .heading = "Workers",
       .name = "register",
@@ -206,7 +209,7 @@ const struct ctl_command ctl_commands[] = {
       .max_args = ARGS_MAX,
       .options = CTL_API_LB,
       .run = ctl_run_demands },
-    LB("workers", ctl_run_workers,
+    LB("workers", "LoadBalancerStatus", ctl_print_workers,
        "show a reservation's workers: fill, control signal, slots, health"),
     { .name = "watch",
       .arguments = "[RESERVATION] [--interval SECONDS] [--count N]",
@@ -258,13 +261,16 @@ const struct ctl_command ctl_commands[] = {
       .max_args = 1,
       .options = CTL_API_LB,
       .run = ctl_run_unchain },
-    LB("graph", ctl_run_graph, "show the chain that a reservation is part of"),
+    LB("graph", "GetChainGraph", ctl_print_graph,
+       "show the chain that a reservation is part of"),
     { .heading = "The rest",
       .name = "version",
       .arguments = "",
       .help = "show evlbd's version",
       .options = CTL_API,
-      .run = ctl_run_version },
+      .run = ctl_run_api,
+      .method = "Version",
+      .print = ctl_print_version },
 
     { .name = "completion",
       .arguments = "bash",

@@ -117,7 +117,7 @@ struct ctl_command {
     uint32_t options; /* CTL_TAKES() of each, besides CTL_ALL. */
     ctl_run_func *run;
     const char *method;               /* Of evlbd, if it calls one. */
-    void (*print)(const void *reply); /* For ctl_run_plain() and _show(). */
+    void (*print)(const void *reply); /* For those that only call it. */
 };
 
 /* The values of an option, in their order. */
@@ -161,13 +161,11 @@ ctl_run_func ctl_run_completion;
 ctl_run_func ctl_run_help;
 
 /* Commands of the control API. */
+ctl_run_func ctl_run_api; /* A reservation, or no arguments. */
 ctl_run_func ctl_run_reserve;
-ctl_run_func ctl_run_uri;
-ctl_run_func ctl_run_free;
 ctl_run_func ctl_run_extend;
 ctl_run_func ctl_run_reset;
 ctl_run_func ctl_run_senders_change;
-ctl_run_func ctl_run_senders_list;
 ctl_run_func ctl_run_register;
 ctl_run_func ctl_run_deregister;
 ctl_run_func ctl_run_demands;
@@ -176,14 +174,10 @@ ctl_run_func ctl_run_token_create;
 ctl_run_func ctl_run_token_list;
 ctl_run_func ctl_run_token_show;
 ctl_run_func ctl_run_token_revoke;
-ctl_run_func ctl_run_overview;
-ctl_run_func ctl_run_workers;
 ctl_run_func ctl_run_watch;
 ctl_run_func ctl_run_timeseries;
 ctl_run_func ctl_run_chain;
 ctl_run_func ctl_run_unchain;
-ctl_run_func ctl_run_graph;
-ctl_run_func ctl_run_version;
 
 /* How replies are printed. */
 void ctl_print_status(const void *);
@@ -196,6 +190,13 @@ void ctl_print_flows(const void *);
 void ctl_print_counters(const void *);
 char *ctl_flow_packets(const void *flow);
 void ctl_print_reload(const void *);
+void ctl_print_reservation(const void *);
+void ctl_print_senders(const void *);
+void ctl_print_workers(const void *);
+void ctl_print_overview(const void *);
+void ctl_print_graph(const void *);
+void ctl_print_version(const void *);
+void ctl_print_nothing(const void *);
 
 /* Arguments.  A property has one place where its value goes. */
 struct ctl_property {

@@ -56,8 +56,8 @@ print_address__(const char *what, const char *ip, uint32_t first,
     }
 }
 
-static void
-print_reservation__(const void *reply)
+void
+ctl_print_reservation(const void *reply)
 {
     const Loadbalancer__ReserveLoadBalancerReply *r = reply;
 
@@ -72,36 +72,6 @@ print_reservation__(const void *reply)
                     r->syncudpport);
     print_address__("sync", r->syncipv6address, r->syncudpport,
                     r->syncudpport);
-}
-
-/* uri [RESERVATION] */
-int
-ctl_run_uri(struct ctl *ctl, const struct ctl_command *command, int argc,
-            char *argv[])
-{
-    Loadbalancer__GetLoadBalancerRequest r =
-        LOADBALANCER__GET_LOAD_BALANCER_REQUEST__INIT;
-    int code = ctl_find_lb(ctl, argc, argv, &r.lbid);
-
-    (void) command;
-    return (code == CTL_OK ? ctl_api_run(ctl, "GetLoadBalancer", &r.base,
-                                         print_reservation__)
-                           : code);
-}
-
-/* free [RESERVATION] */
-int
-ctl_run_free(struct ctl *ctl, const struct ctl_command *command, int argc,
-             char *argv[])
-{
-    Loadbalancer__FreeLoadBalancerRequest r =
-        LOADBALANCER__FREE_LOAD_BALANCER_REQUEST__INIT;
-    int code = ctl_find_lb(ctl, argc, argv, &r.lbid);
-
-    (void) command;
-    return (code == CTL_OK ? ctl_api_run(ctl, "FreeLoadBalancer", &r.base,
-                                         ctl_print_nothing)
-                           : code);
 }
 
 static void
@@ -194,27 +164,12 @@ ctl_run_senders_change(struct ctl *ctl, const struct ctl_command *command,
                            : code);
 }
 
-static void
-print_senders__(const void *reply)
+void
+ctl_print_senders(const void *reply)
 {
     const Loadbalancer__LoadBalancerStatusReply *r = reply;
 
     for (size_t i = 0; i < r->n_senderaddresses; i++) {
         printf("%s\n", r->senderaddresses[i]);
     }
-}
-
-/* senders list [RESERVATION] */
-int
-ctl_run_senders_list(struct ctl *ctl, const struct ctl_command *command,
-                     int argc, char *argv[])
-{
-    Loadbalancer__LoadBalancerStatusRequest r =
-        LOADBALANCER__LOAD_BALANCER_STATUS_REQUEST__INIT;
-    int code = ctl_find_lb(ctl, argc, argv, &r.lbid);
-
-    (void) command;
-    return (code == CTL_OK ? ctl_api_run(ctl, "LoadBalancerStatus", &r.base,
-                                         print_senders__)
-                           : code);
 }

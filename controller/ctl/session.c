@@ -16,9 +16,7 @@
 static int
 bad_ranges__(const char *ranges)
 {
-    return ctl_usage_error("\"%s\" is not slots as 0-63, 100 or any:16, with "
-                           "commas between several",
-                           ranges);
+    return ctl_usage_error("\"%s\" is not " SLOT_RANGES_FORM, ranges);
 }
 
 /* Stores the logarithm of 'ports' in '*range'. */

@@ -14,8 +14,6 @@
 /* No time from now on is longer, so that sums do not overflow. */
 #define SECONDS_MAX (INT64_C(100) * 366 * 86400)
 
-#define SLOT_MAX 65535
-
 /* Parses 's', a number with a unit, as "90s", "30m", "8h" or "7d". */
 bool
 ctl_parse_duration(const char *s, int64_t *seconds)
@@ -41,51 +39,21 @@ ctl_parse_duration(const char *s, int64_t *seconds)
     return ok;
 }
 
-/* Parses the 'n' characters "FIRST-LAST", "SLOT" or "any:NUMBER" at 's'. */
-static bool
-parse_range__(const char *s, size_t n, Loadbalancer__SlotRange *range)
-{
-    char *copy = mem_strdup(s);
-    bool any = !strncmp(s, "any:", 4);
-    uint64_t first, last;
-    char *dash;
-    bool ok;
-
-    copy[n] = '\0';
-    dash = any ? NULL : strchr(copy, '-');
-    if (dash) {
-        *dash = '\0';
-    }
-    ok = ctl_parse_number(copy + (any ? 4 : 0), SLOT_MAX, &first);
-    last = first;
-    ok = ok && (!dash || ctl_parse_number(dash + 1, SLOT_MAX, &last));
-    free(copy);
-    if (!ok || last < first || (any && !first)) {
-        return false;
-    }
-    loadbalancer__slot_range__init(range);
-    range->index = any ? -1 : (int32_t) first;
-    range->length = (uint32_t) (any ? first : last - first + 1);
-    return true;
-}
-
-/* Parses 's', ranges of slots with commas between them, or "" for none. */
+/* Parses 's'; see lib/slot-ranges.h. */
 bool
 ctl_parse_ranges(const char *s, struct ctl_ranges *r)
 {
-    r->n = 0;
-    while (*s) {
-        size_t n = strcspn(s, ",");
+    struct slot_ranges parsed;
+    bool ok = slot_ranges_parse(s, &parsed);
 
-        if (r->n == CTL_RANGES_MAX || !parse_range__(s, n, &r->ranges[r->n])
-            || (s[n] && !s[n + 1])) {
-            return false;
-        }
-        r->pointers[r->n] = &r->ranges[r->n];
-        r->n++;
-        s += n + (s[n] == ',');
+    r->n = ok ? parsed.n : 0;
+    for (size_t i = 0; i < r->n; i++) {
+        loadbalancer__slot_range__init(&r->ranges[i]);
+        r->ranges[i].index = parsed.ranges[i].index;
+        r->ranges[i].length = parsed.ranges[i].length;
+        r->pointers[i] = &r->ranges[i];
     }
-    return true;
+    return ok;
 }
 
 /* Stores the text of 't', which may be NULL, in 's', and returns it. */

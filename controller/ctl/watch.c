@@ -21,25 +21,10 @@
 
 typedef Loadbalancer__LoadBalancerStatusReply Status;
 
-static void
-print_workers__(const void *reply)
+void
+ctl_print_workers(const void *reply)
 {
     workers_print(reply, NULL, false);
-}
-
-/* workers [RESERVATION] */
-int
-ctl_run_workers(struct ctl *ctl, const struct ctl_command *command, int argc,
-                char *argv[])
-{
-    Loadbalancer__LoadBalancerStatusRequest r =
-        LOADBALANCER__LOAD_BALANCER_STATUS_REQUEST__INIT;
-    int code = ctl_find_lb(ctl, argc, argv, &r.lbid);
-
-    (void) command;
-    return (code == CTL_OK ? ctl_api_run(ctl, "LoadBalancerStatus", &r.base,
-                                         print_workers__)
-                           : code);
 }
 
 static void
@@ -70,8 +55,8 @@ add_overview__(struct table *t, const Loadbalancer__Overview *o)
     table_add(t, "%zu", issues);
 }
 
-static void
-print_overview__(const void *reply)
+void
+ctl_print_overview(const void *reply)
 {
     const Loadbalancer__OverviewReply *r = reply;
     struct table *t =
@@ -90,19 +75,6 @@ print_overview__(const void *reply)
                              o->status->n_healthissues);
         }
     }
-}
-
-/* overview */
-int
-ctl_run_overview(struct ctl *ctl, const struct ctl_command *command, int argc,
-                 char *argv[])
-{
-    Loadbalancer__OverviewRequest r = LOADBALANCER__OVERVIEW_REQUEST__INIT;
-
-    (void) command;
-    (void) argc;
-    (void) argv;
-    return ctl_api_run(ctl, "Overview", &r.base, print_overview__);
 }
 
 /* How often to look. */

@@ -390,11 +390,9 @@ def run(*command, **how):
                    **how)
 
 
-@pytest.fixture(scope="module")
-def tls_daemon(tmp_path_factory):
-    """An evlbd with a certificate for 127.0.0.1, signed by ca.pem beside
-    it."""
-    directory = tmp_path_factory.mktemp("tls")
+def start_with_tls(directory, **more):
+    """Returns an evlbd with a certificate for 127.0.0.1, signed by ca.pem
+    beside it."""
     run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj",
         "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem",
         cwd=directory)
@@ -405,9 +403,15 @@ def tls_daemon(tmp_path_factory):
     run("openssl", "x509", "-req", "-in", "server.csr", "-CA", "ca.pem",
         "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "san", "-out",
         "server.pem", cwd=directory)
-    evlbd = Evlbd(directory, scheme="ssl", api=(
+    return Evlbd(directory, scheme="ssl", api=(
         'root_token = "%s"; tls = { certificate = "%s/server.pem"; '
-        'private_key = "%s/server.key"; };' % (ROOT, directory, directory)))
+        'private_key = "%s/server.key"; };' % (ROOT, directory, directory)),
+        **more)
+
+
+@pytest.fixture
+def tls_daemon(tmp_path):
+    evlbd = start_with_tls(tmp_path)
     yield evlbd
     evlbd.close()
 

@@ -18,6 +18,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tests/api"))
 from evlbd import Evlbd, ROOT, free_port, wait_for  # noqa: E402
+from test_api_ctl import start_with_tls  # noqa: E402
 
 BIN = os.path.join(TOP, "build/bin")
 TIMEOUT = 60
@@ -64,10 +65,10 @@ class Program:
 class World:
     """An evlbd, and programs at its ends."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, start=Evlbd):
         self.directory = str(directory)
         os.mkdir(os.path.join(self.directory, "ends"))
-        self.evlbd = Evlbd(directory, instance='sync_from = "senders";')
+        self.evlbd = start(directory, instance='sync_from = "senders";')
         self.programs = []
         self.sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sink.bind(("127.0.0.1", 0))
@@ -330,3 +331,29 @@ def test_addresses_by_uri(world):
     assert report["packets"] == 3
     assert report["sync_sent"] >= 1
     assert len(world.sink.recv(2048)) == 46
+
+
+@pytest.fixture
+def tls_world(tmp_path):
+    made = World(tmp_path, start_with_tls)
+    yield made
+    made.close()
+
+
+def test_tls(tls_world):
+    """A certificate that nobody trusts is told from a server that is away, and
+    the token is not given to it."""
+    uri = tls_world.reserve()
+    assert uri.startswith("ejfats://")
+    ca = tls_world.evlbd.file("ca.pem")
+    recvs = [tls_world.recv("--name", "w", "--ca", ca, uri=uri),
+             tls_world.recv("--name", "v", "--insecure", uri=uri)]
+    wait_for(lambda: set(tls_world.workers()) == {"w", "v"}, "two workers")
+    wrong = tls_world.recv("--name", "u", uri=uri)
+    wrong.wait_for_error("certificate")
+    send = tls_world.send("--add-sender", "--events", "1", "--ca", ca,
+                          uri=uri)
+    send.end()
+    for recv in recvs + [wrong]:
+        recv.stop()
+    assert tls_world.workers() == {}

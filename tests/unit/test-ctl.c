@@ -88,13 +88,13 @@ test_ranges(void **state)
 static void
 test_many_ranges(void **state)
 {
-    char s[2 * (CTL_RANGES_MAX + 1)] = "";
+    char s[2 * (SLOT_RANGES_MAX + 1)] = "";
 
     (void) state;
-    for (int i = 0; i < CTL_RANGES_MAX; i++) {
+    for (int i = 0; i < SLOT_RANGES_MAX; i++) {
         snprintf(s + strlen(s), sizeof s - strlen(s), i ? ",1" : "1");
     }
-    check_ranges(s, CTL_RANGES_MAX);
+    check_ranges(s, SLOT_RANGES_MAX);
     snprintf(s + strlen(s), sizeof s - strlen(s), ",1");
     check_ranges(s, SIZE_MAX);
 }

@@ -519,7 +519,7 @@ test_recv_errors(void **state)
         { "--listen ::1 --port 1 --slots any:0", "--slots: 'any:0'" },
         { "--listen ::1 --port 1 --slots 1,", "--slots: '1,'" },
         { "--listen ::1 --port 1 --slots 1,,2", "--slots: '1,,2'" },
-        { "--listen ::1 --port 1 --slots 65536", "from 0 to 65535" },
+        { "--listen ::1 --port 1 --slots 65536", "--slots: '65536' is not" },
         { "--listen ::1 --port 1 --control nan", "--control: 'nan'" },
         { "--listen ::1 --port 1 --control 1001", "from -1000 to 1000" },
         { "--listen ::1 --port 1 --control pid", "is not 'pi' or a number" },
@@ -576,12 +576,12 @@ test_recv_registration(void **state)
     assert_string_equal(text, "[::1]:5");
     free(text);
     assert_true(c.registration.keep);
-    assert_int_equal(c.registration.n_slots, 3);
-    assert_int_equal(c.registration.slots[0].index, 3);
-    assert_int_equal(c.registration.slots[0].length, 1);
-    assert_int_equal(c.registration.slots[1].length, 2);
-    assert_int_equal(c.registration.slots[2].index, -1);
-    assert_int_equal(c.registration.slots[2].length, 4);
+    assert_int_equal(c.registration.slots.n, 3);
+    assert_int_equal(c.registration.slots.ranges[0].index, 3);
+    assert_int_equal(c.registration.slots.ranges[0].length, 1);
+    assert_int_equal(c.registration.slots.ranges[1].length, 2);
+    assert_int_equal(c.registration.slots.ranges[2].index, -1);
+    assert_int_equal(c.registration.slots.ranges[2].length, 4);
 
     snprintf(line, sizeof line,
              "--listen :: --port 5 --address 192.0.2.7 --name n --uri %s",
