@@ -120,12 +120,14 @@ http_server_SRCS := controller/api/http-call.c \
 rest_parse_SRCS := controller/api/rest-parse.c lib/pb-json-parse.c \
 	$(pb_json_SRCS)
 http_SRCS := controller/api/http.c controller/api/http-metrics.c \
+	controller/api/http-page.c \
 	controller/api/metrics.c controller/api/metrics-control.c \
 	controller/api/metrics-instance.c controller/api/metrics-store.c \
 	controller/api/metrics-text.c \
 	controller/api/metrics-traffic.c controller/api/rest.c \
 	controller/api/rest-describe.c $(rest_parse_SRCS) $(http_server_SRCS)
 http_PKGS := libevent
+build/obj/controller/api/http-page.o: web/index.html
 
 PROGRAMS += evlbd
 doors_SRCS := controller/api/api-doors.c controller/tls-watch.c
@@ -146,6 +148,13 @@ http_CMD := $(PYTEST) tests/http/test_http.py tests/http/test_rest.py
 http_FORMAT := pytest
 http_TIMEOUT := 180
 http_DEPS := build/bin/evlbd
+
+# The web page, in a browser.
+CHECK_SUITES += web
+web_CMD := $(PYTEST) tests/http/test_web.py
+web_FORMAT := pytest
+web_TIMEOUT := 300
+web_DEPS := build/bin/evlbd
 
 PROGRAMS += evlbctl
 evlbctl_SRCS := $(addprefix controller/ctl/,evlbctl.c api.c api-options.c arguments.c \

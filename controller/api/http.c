@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "controller/api/http-metrics.h"
+#include "controller/api/http-page.h"
 #include "controller/api/http-server.h"
 #include "controller/api/rest.h"
 #include "controller/config.h"
@@ -24,6 +25,19 @@ fail__(struct http_call *call, int status, const char *message)
 {
     http_call_reply(call, status, "text/plain; charset=utf-8", message,
                     strlen(message));
+}
+
+/* Checks that 'call' only asks for something.  If not, ends it and returns
+ * false. */
+static bool
+check_get__(struct http_call *call)
+{
+    if (http_call_method(call) != HTTP_GET) {
+        http_call_set_header(call, "Allow", "GET, HEAD");
+        fail__(call, 405, "this is for GET\n");
+        return false;
+    }
+    return true;
 }
 
 /* May who sent 'call' have metrics without a token? */
@@ -52,10 +66,10 @@ admitted_cb__(void *http_, struct http_call *call)
 static void
 serve_metrics__(struct http *http, struct http_call *call)
 {
-    if (http_call_method(call) != HTTP_GET) {
-        http_call_set_header(call, "Allow", "GET, HEAD");
-        fail__(call, 405, "metrics are for GET\n");
-    } else if (is_open__(http, call)) {
+    if (!check_get__(call)) {
+        return;
+    }
+    if (is_open__(http, call)) {
         http_metrics_serve(http->metrics, call);
     } else {
         rest_admit(http->lb, call, admitted_cb__, http);
@@ -81,8 +95,10 @@ handle__(void *http_, struct http_call *call)
         serve_metrics__(http, call);
     } else if (is_below__(path, REST_PATH)) {
         rest_serve(http->lb, call);
-    } else {
-        fail__(call, 404, "there is /metrics, and " REST_PATH "\n");
+    } else if (strcmp(path, "/")) {
+        fail__(call, 404, "there are /, /metrics and " REST_PATH "\n");
+    } else if (check_get__(call)) {
+        http_page_serve(call);
     }
 }
 

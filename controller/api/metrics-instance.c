@@ -147,6 +147,18 @@ write_slots__(struct metrics *m, const struct instance *in)
 }
 
 static void
+write_epochs__(struct metrics *m, const struct instance *in)
+{
+    for (size_t i = 0; i < in->epochs.n; i++) {
+        char epoch[8];
+
+        snprintf(epoch, sizeof epoch, "%u", in->epochs.epochs[i]->id);
+        metrics_count(m, in->epochs.epochs[i]->first, "instance", in->name,
+                      "epoch", epoch, NULL);
+    }
+}
+
+static void
 write_newest__(struct metrics *m, const struct state *state)
 {
     metrics_family(m, "evlb_epoch_boundary", METRICS_GAUGE,
@@ -158,6 +170,11 @@ write_newest__(struct metrics *m, const struct state *state)
         if (newest) {
             metrics_count(m, newest->first, "instance", in->name, NULL);
         }
+    }
+    metrics_family(m, "evlb_epoch_first_tick", METRICS_GAUGE,
+                   "The first tick of each epoch that is connected.");
+    for (size_t i = 0; i < state->n_instances; i++) {
+        write_epochs__(m, &state->instances[i]);
     }
     metrics_family(m, "evlb_member_slots", METRICS_GAUGE,
                    "Slots of the member in the newest epoch.");
