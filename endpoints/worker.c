@@ -138,6 +138,7 @@ answered_register(struct worker *w, enum worker_answer answer, int64_t now)
     switch (answer) {
     case WORKER_OK:
         w->n_registered++;
+        w->registered = now;
         w->state = WORKER_REPORTING;
         w->due = now;
         if (w->stopping) {
@@ -165,6 +166,9 @@ answered_report(struct worker *w, enum worker_answer answer, int64_t now)
     switch (answer) {
     case WORKER_OK:
         w->n_reports++;
+        if (now - w->registered >= w->config.backoff_max) {
+            w->backoff = w->config.backoff_min;
+        }
         if (!w->request_ready && w->unready_since == INT64_MAX) {
             w->unready_since = now;
         }
@@ -193,9 +197,7 @@ worker_answered(struct worker *w, enum worker_answer answer, int64_t now)
     enum worker_request request = w->request;
 
     w->request = WORKER_REQUEST_NONE;
-    if (answer == WORKER_OK) {
-        w->backoff = w->config.backoff_min;
-    } else {
+    if (answer != WORKER_OK) {
         w->n_failed++;
         back_off(w, now);
     }

@@ -20,6 +20,10 @@
  *                  +---------------------------------- deregistering
  *                      answered, or 'farewell' is over
  *
+ * Two workers that register the same address put each other out, as the newer
+ * session replaces the older.  So a new session alone does not end the
+ * back-off.
+ *
  * A worker that leaves reports that it is not ready, and goes on to receive
  * what the balancer still sends it.
  *
@@ -62,7 +66,8 @@ enum worker_answer {
 struct worker_config {
     int64_t interval;    /* Between reports. */
     int64_t backoff_min; /* After a request failed, */
-    int64_t backoff_max; /* and after many did. */
+    int64_t backoff_max; /* and after many did; also how long a session has to
+                          * last for the next failure to count as the first. */
     int64_t quiet;       /* Without packets, before a worker deregisters, */
     int64_t grace;       /* or after so long at the latest. */
     int64_t farewell;    /* How long to try to deregister. */
@@ -77,6 +82,7 @@ struct worker {
     bool failed;           /* Refused at first? */
     int64_t due;           /* When to ask next. */
     int64_t backoff;       /* The next one. */
+    int64_t registered;    /* When the session began. */
     int64_t until;         /* End of leaving, or of deregistering. */
     int64_t unready_since; /* When the control plane knew, or INT64_MAX. */
     uint64_t n_registered; /* Sessions. */

@@ -107,7 +107,7 @@ test_slow_answer(void **state)
 }
 
 /* A control plane that is away is asked less and less often, and as before
- * once it has answered. */
+ * once it has answered for a while. */
 static void
 test_back_off(void **state)
 {
@@ -126,9 +126,33 @@ test_back_off(void **state)
     expect(&s, 0, WORKER_REQUEST_REPORT);
     answer(&s, WORKER_LOST); /* The session stays. */
     expect_state(&s, WORKER_REPORTING);
+    expect(&s, 999, WORKER_REQUEST_NONE);
+    expect(&s, 1, WORKER_REQUEST_REPORT);
+    answer(&s, WORKER_OK);
+    expect(&s, 100, WORKER_REQUEST_REPORT);
+    answer(&s, WORKER_LOST);
     expect(&s, 199, WORKER_REQUEST_NONE);
     expect(&s, 1, WORKER_REQUEST_REPORT);
-    assert_int_equal(s.w.n_failed, 6);
+    assert_int_equal(s.w.n_failed, 7);
+}
+
+/* Two workers with one address put each other out: less and less often. */
+static void
+test_replaced(void **state)
+{
+    static const int64_t waits[] = { 200, 400, 800, 1000, 1000 };
+    struct script s = start_registered();
+
+    (void) state;
+    for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+        expect(&s, 100, WORKER_REQUEST_REPORT);
+        answer(&s, WORKER_UNKNOWN);
+        expect(&s, waits[i] - 1, WORKER_REQUEST_NONE);
+        expect(&s, 1, WORKER_REQUEST_REGISTER);
+        answer(&s, WORKER_OK);
+        expect(&s, 0, WORKER_REQUEST_REPORT);
+        answer(&s, WORKER_OK);
+    }
 }
 
 /* A server that came back without its state knows no session. */
@@ -305,6 +329,7 @@ main(void)
         cmocka_unit_test(test_reports),
         cmocka_unit_test(test_slow_answer),
         cmocka_unit_test(test_back_off),
+        cmocka_unit_test(test_replaced),
         cmocka_unit_test(test_unknown_session),
         cmocka_unit_test(test_refused_at_first),
         cmocka_unit_test(test_leave),
