@@ -101,7 +101,9 @@ class Evlbd:
             self.process = subprocess.Popen(
                 [os.path.join(BIN, "evlbd"), "-c", self.file("evlb.conf")],
                 stderr=log)
-        wait_for(self.listens, "evlbd:\n" + self.log())
+        wait_for(self.listens, "evlbd")
+        for channel in self.channels:
+            wait_for(lambda c=channel: self.reaches(c), "a connection")
 
     def listens(self):
         assert self.process.poll() is None, self.log()
@@ -109,6 +111,13 @@ class Evlbd:
             with socket.create_connection(("127.0.0.1", self.port)):
                 return True
         return False
+
+    @staticmethod
+    def reaches(channel):
+        """Has 'channel' noticed that evlbd is there again?"""
+        with pytest.raises(grpc.RpcError) as error:
+            Client(channel, None).Version()
+        return error.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
     def log(self):
         with open(self.file("log"), encoding="utf-8") as log:
