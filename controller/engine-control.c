@@ -54,15 +54,6 @@ struct period {
 };
 
 static int64_t
-wall_ms__(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return (int64_t) ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-static int64_t
 now_us__(void)
 {
     struct timespec ts;
@@ -280,7 +271,7 @@ carry_out__(struct period *p, struct control_outcome *outcome)
     remove_sessions__(p, outcome);
     engine_store_add_issues__(p->engine, &outcome->issues);
     issues_replace(&p->engine->control->instances[instance].issues,
-                   &outcome->issues, wall_ms__());
+                   &outcome->issues, now_wall_ms());
 }
 
 static uint64_t
@@ -393,7 +384,7 @@ run_reservation__(struct engine *engine, struct engine_draft *draft,
         book_find_reservation(engine_draft_book(draft), id);
     struct period p = { engine, draft, r, NULL, 0, now_ms() };
 
-    if (wall_ms__() >= r->expires) {
+    if (now_wall_ms() >= r->expires) {
         expire__(draft, r);
         return;
     }

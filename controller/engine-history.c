@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <openvswitch/vlog.h>
 
@@ -32,15 +31,6 @@ struct engine_history {
     struct recorded recorded[INSTANCE_ID_MAX + 1];
     uint32_t slots[CALENDAR_NO_MEMBER + 1]; /* By member, of an instance. */
 };
-
-static int64_t
-wall_ms__(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return (int64_t) ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* Is 'epoch' another one than was recorded at last?  Then it is, now. */
 static bool
@@ -146,7 +136,7 @@ void
 engine_history_record__(struct engine *engine)
 {
     struct engine_history *history = engine->history;
-    int64_t now = wall_ms__();
+    int64_t now = now_wall_ms();
 
     if (!history->series) {
         return;

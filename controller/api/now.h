@@ -3,7 +3,8 @@
 #ifndef EVLB_NOW_H
 #define EVLB_NOW_H 1
 
-/* The clock of those who drive state machines: monotonic milliseconds. */
+/* The clock of those who drive state machines: monotonic milliseconds; and what
+ * people call the time. */
 
 #include <stdint.h>
 #include <sys/time.h>
@@ -15,6 +16,16 @@ now_ms(void)
     struct timespec ts;
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t) ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Returns the ms since 1970. */
+static inline int64_t
+now_wall_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
     return (int64_t) ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 

@@ -6,10 +6,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <event2/event.h>
 
+#include "controller/api/now.h"
 #include "controller/core/mem.h"
 #include "controller/store/series-db.h"
 #include "controller/store/worker.h"
@@ -77,15 +77,6 @@ put_rows__(struct series_db *db, const struct series_job *job)
     return error;
 }
 
-static int64_t
-wall_ms__(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return (int64_t) ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Deletes what is beyond 'limits', a little of it, and then writes the rows of
  * 'job'.  Stores in '*deleted' how many rows went. */
 static char *
@@ -97,7 +88,7 @@ write_rows__(struct series_db *db, const struct series_job *job,
     *deleted = 0;
     error = error ? error : db_file_begin(&db->file);
     error = error ? error
-                  : series_db_trim(db, &job->limits, wall_ms__(),
+                  : series_db_trim(db, &job->limits, now_wall_ms(),
                                    job->n + TRIM_ROWS, deleted);
     error = error ? error : put_rows__(db, job);
     error = error ? error : db_file_commit(&db->file);
