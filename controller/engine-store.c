@@ -5,7 +5,6 @@
 #include "controller/engine-private.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -15,13 +14,13 @@
 #include "controller/config.h"
 #include "controller/core/mem.h"
 #include "controller/store/book-record.h"
+#include "controller/store/neighbour-record.h"
 #include "controller/store/overlay-record.h"
 #include "controller/store/series.h"
 #include "controller/store/store.h"
 
 VLOG_DEFINE_THIS_MODULE(evlb_state);
 
-#define NEIGHBOUR_PREFIX "neighbour/"
 #define DEFAULT_NAME "evlb.db"
 
 static char *
@@ -48,17 +47,7 @@ get_file__(const struct evlb_config *config)
     return directory ? mem_printf("%s/" DEFAULT_NAME, directory) : NULL;
 }
 
-/* What was found of stations: "neighbour/DATAPATH/INTERFACE/IP", "MAC PORT". */
-
-static char *
-neighbour_key__(const struct neighbour *n)
-{
-    char ip[ADDR_STRLEN];
-
-    addr_to_string(&n->key.ip, ip);
-    return mem_printf(NEIGHBOUR_PREFIX "%016" PRIx64 "/%" PRIu8 "/%s",
-                      n->key.datapath_id, n->key.iface, ip);
-}
+/* What was found of stations. */
 
 static void
 neighbour_stored_cb__(void *aux, const char *error)
@@ -76,17 +65,15 @@ engine_store_neighbour__(struct engine *engine, const struct neighbour *n,
                          bool known)
 {
     struct store_txn *txn;
-    char mac[MAC_STRLEN];
     char *key, *value;
 
     if (!engine->store) {
         return;
     }
     txn = store_txn_create();
-    key = neighbour_key__(n);
+    key = neighbour_record_key(&n->key);
     if (known) {
-        mac_to_string(&n->mac, mac);
-        value = mem_printf("%s %" PRIu32, mac, n->port);
+        value = neighbour_record_format(n);
         store_txn_put(txn, key, value);
         free(value);
     } else {
@@ -96,26 +83,12 @@ engine_store_neighbour__(struct engine *engine, const struct neighbour *n,
     store_commit(engine->store, txn, neighbour_stored_cb__, NULL);
 }
 
-/* A record that is not as we write it is left out: the station is asked. */
 static char *
-neighbour_cb__(void *engine_, const char *name, const char *value)
+neighbour_cb__(void *engine_, const char *key, const char *value)
 {
     struct engine *engine = engine_;
-    struct neighbour_key key;
-    char ip[ADDR_STRLEN], mac_text[MAC_STRLEN];
-    struct mac mac;
-    uint32_t port;
 
-    if (sscanf(name, NEIGHBOUR_PREFIX "%16" SCNx64 "/%" SCNu8 "/%45s",
-               &key.datapath_id, &key.iface, ip)
-            == 3
-        && sscanf(value, "%17s %" SCNu32, mac_text, &port) == 2
-        && addr_from_string(ip, &key.ip) && mac_from_string(mac_text, &mac)) {
-        neighbours_restore(&engine->neighbours, &key, &mac, port, now_ms());
-    } else {
-        VLOG_WARN("record %s: is not what evlbd writes, and left out", name);
-    }
-    return NULL;
+    return neighbour_record_parse(&engine->neighbours, now_ms(), key, value);
 }
 
 /* Returns the file that 'engine''s state is kept in, which the caller must free;
@@ -135,8 +108,8 @@ load__(struct engine *engine)
                              engine->overlay);
 
     error = error ? error
-                  : store_load(engine->store, NEIGHBOUR_PREFIX, neighbour_cb__,
-                               engine);
+                  : store_load(engine->store, NEIGHBOUR_RECORD_PREFIX,
+                               neighbour_cb__, engine);
     error = error ? error : book_record_load(engine->store, now_ms(), &book);
     if (!error) {
         book_destroy(engine->book);

@@ -60,6 +60,7 @@ store_SRCS := controller/store/db-file.c controller/store/store.c \
 series_SRCS := controller/store/series.c controller/store/series-db.c
 store_PKGS := libevent_core sqlite3
 record_SRCS := controller/store/book-record.c controller/store/chain-record.c \
+	controller/store/neighbour-record.c \
 	controller/store/overlay-record.c controller/store/record-text.c
 engine_SRCS := lib/histogram.c controller/counters.c controller/engine.c \
 	controller/engine-lead.c \
@@ -285,6 +286,11 @@ UNIT_TESTS += test-series
 test-series_SRCS := tests/unit/test-series.c $(series_SRCS) $(store_SRCS) \
 	controller/core/mem.c
 test-series_PKGS := $(store_PKGS)
+
+UNIT_TESTS += test-neighbour-record
+test-neighbour-record_SRCS := tests/unit/test-neighbour-record.c \
+	controller/store/neighbour-record.c controller/store/record-text.c \
+	$(core_SRCS)
 
 UNIT_TESTS += test-book-record
 test-book-record_SRCS := tests/unit/test-book-record.c \

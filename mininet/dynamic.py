@@ -149,7 +149,7 @@ class Dynamic:
 
     # Workers.
 
-    def join(self, number):
+    def join(self, number, *options):
         """Has a node register."""
         name = "cn%d" % number
         process = self.hosts[name].start("recv-" + name, [
@@ -159,8 +159,8 @@ class Dynamic:
             str(1 << BITS), "--name", name, "--ready-file",
             self.path("ready-" + name), "--event-log",
             self.path("events-%s.tsv" % name), "--timeout", "3", "--quiet",
-            "--json"] + (["--control", SLOW_SIGNAL] if number == SLOW
-                         else []), self.out)
+            "--json", *options] + (["--control", SLOW_SIGNAL]
+                                   if number == SLOW else []), self.out)
         self.workers[number] = Worker(number, process,
                                       self.path("events-%s.tsv" % name))
 
