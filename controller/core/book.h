@@ -107,7 +107,7 @@ struct report {
     /* The control loop's. */
     bool news;     /* Has one come since the last period? */
     bool admitted; /* Was its station found once? */
-    bool served;   /* Does it have slots in the newest epoch? */
+    bool served;   /* Was the newest calendar made for it, too? */
     bool weighted; /* Is 'share' set? */
     double share;  /* Its weight, on an average of 1000. */
 };

@@ -49,6 +49,8 @@ control_get_standing__(const struct step *, const struct session *);
 bool control_is_majority_silent__(const struct step *);
 
 /* control-share.c */
+const struct calendar_share *
+control_find_share__(const struct step *, const struct session *);
 void control_update_shares__(struct step *);
 uint32_t control_get_weight__(const struct session *);
 

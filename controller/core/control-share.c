@@ -25,18 +25,24 @@ compare_share__(const void *member_, const void *share_)
     return (*member > share->member) - (*member < share->member);
 }
 
+/* Returns what the newest calendar was made from for 's', or NULL. */
+const struct calendar_share *
+control_find_share__(const struct step *step, const struct session *s)
+{
+    const struct calendar *calendar =
+        step->newest ? step->newest->calendar : NULL;
+
+    return calendar ? bsearch(&s->member, calendar->shares, calendar->n_shares,
+                              sizeof *calendar->shares, compare_share__)
+                    : NULL;
+}
+
 /* Returns what 's' begins with: after a restart, what it had. */
 static double
 get_first_share__(const struct step *step, const struct session *s)
 {
-    const struct calendar_share *had = NULL;
+    const struct calendar_share *had = control_find_share__(step, s);
 
-    if (step->newest) {
-        const struct calendar *calendar = step->newest->calendar;
-
-        had = bsearch(&s->member, calendar->shares, calendar->n_shares,
-                      sizeof *had, compare_share__);
-    }
     return had ? (double) had->weight / SHARE_SCALE : SHARE_MEAN * s->weight;
 }
 

@@ -58,7 +58,11 @@ warn_nobody__(struct step *step)
 {
     size_t n = step->in->n_sessions;
 
-    if (!step->newest) {
+    if (!step->newest && !n) {
+        issues_add(&step->out->issues, "no_workers", ISSUE_WARNING, 0,
+                   "no worker has registered yet, so that there is no epoch "
+                   "and all events are dropped");
+    } else if (!step->newest) {
         issues_add(&step->out->issues, "no_workers", ISSUE_WARNING, 0,
                    "none of %zu workers is ready, so that there is no epoch "
                    "yet and all events are dropped",

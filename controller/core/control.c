@@ -22,8 +22,9 @@ control_get_silence__(const struct session *s, int64_t now)
     return now - (r->received >= 0 ? r->received : r->since);
 }
 
-/* Returns how things are with 's' at 'now'.  Who has slots was ready before,
- * perhaps before a restart, and is so until it says otherwise. */
+/* Returns how things are with 's' at 'now'.  Whom the newest calendar was made
+ * for was ready before, perhaps before a restart, and is so until it says
+ * otherwise. */
 static enum standing
 get_standing__(const struct control_settings *settings,
                const struct session *s, int64_t now)
@@ -98,9 +99,9 @@ find_pool__(struct step *step)
 }
 
 static bool
-is_in_pool__(const struct step *step, uint16_t member)
+is_in_pool__(const struct step *step, const struct session *s)
 {
-    return bsearch(&member, step->slots, step->n_slots, sizeof member,
+    return bsearch(&s->member, step->slots, step->n_slots, sizeof s->member,
                    compare_members__)
            != NULL;
 }
@@ -111,12 +112,13 @@ look__(struct step *step)
 {
     for (size_t i = 0; i < step->in->n_sessions; i++) {
         const struct session *s = step->in->sessions[i];
+        bool pool = is_in_pool__(step, s);
         enum standing standing;
 
-        s->report->served = is_in_pool__(step, s->member);
+        s->report->served = control_find_share__(step, s) != NULL;
         standing = control_get_standing__(step, s);
-        step->n_lost += s->report->served && standing == STANDING_SILENT;
-        step->n_stays += s->report->served && standing == STANDING_READY;
+        step->n_lost += pool && standing == STANDING_SILENT;
+        step->n_stays += pool && standing == STANDING_READY;
         if (standing == STANDING_GONE) {
             step->out->gone[step->out->n_gone++] = s->entry.id;
         }
@@ -130,8 +132,8 @@ control_is_majority_silent__(const struct step *step)
     return step->n_lost * 2 > step->n_pool;
 }
 
-/* Returns true if 's' is to get slots: if it is ready or, while silence is not
- * believed, if it has some. */
+/* Returns true if 's' is to get slots: if it is ready; while silence is not
+ * believed, if it was already. */
 static bool
 is_chosen__(const struct step *step, const struct session *s)
 {

@@ -249,14 +249,14 @@ find_worker__(const struct check *c, uint16_t member)
 }
 
 /* Returns true if 'member' may have slots of a new epoch: while silence is not
- * believed, if it has some. */
+ * believed, if it was named already. */
 static bool
 may_serve__(const struct check *c, uint16_t member)
 {
     const struct check_worker *worker = find_worker__(c, member);
 
     if (worker && check_is_majority_silent(c)) {
-        return worker->pool && worker->standing != CHECK_UNREADY;
+        return worker->named && worker->standing != CHECK_UNREADY;
     }
     return worker && worker->standing == CHECK_READY;
 }
@@ -342,7 +342,25 @@ check_begin__(const struct check *c, const struct world *w)
     check_calendar__(c, w);
 }
 
-/* Checks that only those have slots that may, since the change could be made. */
+/* Checks that 'worker' has the slots in 'calendar' that it demands. */
+static void
+check_demands__(const struct check_worker *worker,
+                const struct calendar *calendar)
+{
+    const struct session *s = worker->session;
+
+    for (size_t i = 0; i < s->n_demands; i++) {
+        const struct slot_range *range = &s->demands[i];
+
+        for (uint32_t j = 0; range->index >= 0 && j < range->length; j++) {
+            assert_int_equal(calendar->members[(uint32_t) range->index + j],
+                             s->member);
+        }
+    }
+}
+
+/* Checks that only those have slots that may, and those that they demand, since
+ * the change could be made. */
 static void
 check_honoured__(const struct check *c, const struct world *w)
 {
@@ -357,6 +375,13 @@ check_honoured__(const struct check *c, const struct world *w)
         uint16_t member = newest->calendar->members[i];
 
         assert_true(member == CALENDAR_NO_MEMBER || may_serve__(c, member));
+    }
+    for (size_t i = 0; i < c->n_workers; i++) {
+        if (c->workers[i].standing == CHECK_READY
+            && !check_is_majority_silent(c)
+            && w->reservation.strategy != STRATEGY_DYNAMIC) {
+            check_demands__(&c->workers[i], newest->calendar);
+        }
     }
 }
 

@@ -25,7 +25,8 @@ enum check_standing {
 struct check_worker {
     const struct session *session;
     enum check_standing standing;
-    bool pool; /* Has slots in the newest epoch before the step. */
+    bool named; /* Was the newest calendar before the step made for it? */
+    bool pool;  /* Does it have slots there? */
 };
 
 /* An epoch as it was connected. */

@@ -391,18 +391,31 @@ clean_up(struct sim *s)
 
 /* What is to be expected. */
 
+static bool
+is_named(const struct sim *s, uint16_t member)
+{
+    const struct epoch *newest = epochs_newest(s->w.epochs);
+
+    for (size_t i = 0; newest && i < newest->calendar->n_shares; i++) {
+        if (newest->calendar->shares[i].member == member) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum check_standing
-get_standing(const struct sim *s, const struct sim_worker *worker, bool pool)
+get_standing(const struct sim *s, const struct sim_worker *worker, bool named)
 {
     const struct control_settings *settings = &s->w.settings;
     int64_t silence = s->w.now - worker->heard;
-    bool ready =
-        worker->reported ? worker->ready : pool || settings->ready_on_register;
+    bool ready = worker->reported ? worker->ready
+                                  : named || settings->ready_on_register;
 
     if (silence > settings->gone) {
         return CHECK_GONE;
     }
-    if (!ready || (!worker->found && !pool)) {
+    if (!ready || (!worker->found && !named)) {
         return CHECK_UNREADY;
     }
     return silence > settings->silent ? CHECK_SILENT : CHECK_READY;
@@ -419,8 +432,9 @@ find_standings(struct sim *s)
         struct check_worker *c = &s->standings[i];
 
         c->session = worker->session;
+        c->named = is_named(s, worker->session->member);
         c->pool = world_count(&s->w, worker->session) > 0;
-        c->standing = get_standing(s, worker, c->pool);
+        c->standing = get_standing(s, worker, c->named);
         signature = (signature * 4 + c->standing) * UINT64_C(1099511628211)
                     + worker->session->entry.id;
     }

@@ -494,6 +494,31 @@ test_majority_silent_leave(void **state)
     world_destroy(&w);
 }
 
+/* What others report meanwhile takes nothing from them, and counts after it. */
+static void
+test_majority_silent_control(void **state)
+{
+    struct world w;
+
+    (void) state;
+    fall_silent(&w, 6, 4);
+    assert_kept(&w, "majority_silent");
+    world_report(&w, w.sessions[4], true, 5000);
+    world_report(&w, w.sessions[5], false, 0);
+    tick(&w);
+    assert_connected(&w, w.boundary);
+    assert_int_equal(world_count(&w, w.sessions[5]), 0);
+    assert_true(world_count(&w, w.sessions[0]) >= 102);
+    assert_true(world_count(&w, w.sessions[4]) <= 103);
+    for (size_t i = 0; i < 4; i++) {
+        world_report(&w, w.sessions[i], true, 0);
+    }
+    tick(&w);
+    assert_int_equal(w.outcome.issues.n, 0);
+    assert_true(world_count(&w, w.sessions[4]) >= 300);
+    world_destroy(&w);
+}
+
 /* In the end they are gone, and those who are left get everything. */
 static void
 test_majority_gone(void **state)
@@ -657,6 +682,35 @@ test_static(void **state)
     assert_int_equal(world_count(&w, w.sessions[0]), 512);
     tick_reports(&w, 0);
     assert_int_equal(world_count(&w, w.sessions[0]), 128);
+    world_destroy(&w);
+}
+
+/* Shares that are scaled already stay what they are, to the last bit: rounding
+ * would move a slot some day. */
+static void
+test_shares_rest(void **state)
+{
+    double shares[40];
+    uint64_t random = 1;
+    struct world w;
+
+    (void) state;
+    setup(&w, 0);
+    for (size_t i = 0; i < 40; i++) {
+        world_register(&w, 1. / (1 + unit_random_below(&random, 1000)));
+    }
+    tick_reports(&w, 0);
+    for (size_t i = 0; i < 40; i++) {
+        shares[i] = w.sessions[i]->report->share;
+    }
+    for (int i = 0; i < 100; i++) {
+        tick_reports(&w, 0);
+        assert_kept(&w, NULL);
+    }
+    for (size_t i = 0; i < 40; i++) {
+        assert_memory_equal(&shares[i], &w.sessions[i]->report->share,
+                            sizeof shares[i]);
+    }
     world_destroy(&w);
 }
 
@@ -849,6 +903,7 @@ main(void)
         cmocka_unit_test(test_half_silent),
         cmocka_unit_test(test_majority_silent),
         cmocka_unit_test(test_majority_silent_leave),
+        cmocka_unit_test(test_majority_silent_control),
         cmocka_unit_test(test_majority_gone),
         cmocka_unit_test(test_all_gone),
         cmocka_unit_test(test_weights),
@@ -856,6 +911,7 @@ main(void)
         cmocka_unit_test(test_all_zero),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_static),
+        cmocka_unit_test(test_shares_rest),
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_factors),
         cmocka_unit_test(test_factors_impossible),

@@ -199,6 +199,53 @@ test_contradiction(void **state)
     rule_set_unref(set);
 }
 
+/* Members whose station nobody looks for have a rule that drops their packets
+ * and counts them, wherever they are said to be. */
+static void
+test_unresolved(void **state)
+{
+    struct interface iface = { .name = (char *) "data",
+                               .mac = { { 2, 0, 0, 0, 0, 1 } } };
+    const struct interface *ifaces[] = { &iface };
+    struct in6_addr addresses[] = { addr("192.0.2.1"), addr("2001:db8::1") };
+    struct member members[] = {
+        { .id = 1, .ip = addr("10.0.0.1"), .egress = { .type = PORT_SEEN } },
+        { .id = 2, .ip = addr("10.0.0.2"), .egress = { .type = PORT_IN } },
+        { .id = 3, .ip = addr("fd00::3"), .egress = { .type = PORT_SEEN } },
+    };
+    struct instance instance = { .name = (char *) "one",
+                                 .reservable = true,
+                                 .addresses = addresses,
+                                 .n_addresses = 2,
+                                 .interfaces = ifaces,
+                                 .n_interfaces = 1,
+                                 .first_port = 1,
+                                 .last_port = 1,
+                                 .members = members,
+                                 .n_members = 3 };
+    struct bridge bridge = { .name = (char *) "br0", .datapath_id = 1 };
+    const struct state s = { .interfaces = &iface,
+                             .n_interfaces = 1,
+                             .instances = &instance,
+                             .n_instances = 1,
+                             .bridges = &bridge,
+                             .n_bridges = 1 };
+    const struct rule_inputs inputs = { .neighbours = NULL };
+    struct rule_set *set = rule_set_build(&s, &bridge, &inputs);
+    size_t n = 0;
+
+    (void) state;
+    for (size_t i = 0; i < set->n; i++) {
+        if (set->rules[i].kind == RULE_MEMBER) {
+            assert_int_equal(set->rules[i].member.action,
+                             RULE_MEMBER_UNRESOLVED);
+            n++;
+        }
+    }
+    assert_int_equal(n, 3);
+    rule_set_unref(set);
+}
+
 int
 main(void)
 {
@@ -207,6 +254,7 @@ main(void)
         cmocka_unit_test(test_compare),
         cmocka_unit_test(test_set),
         cmocka_unit_test(test_contradiction),
+        cmocka_unit_test(test_unresolved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
