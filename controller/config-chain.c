@@ -73,7 +73,6 @@ parse_chain(struct reader *r, const config_setting_t *root,
         return;
     }
     list = reader_find_list(r, group, "allow");
-    reader_check_list(r, list);
     if (reader_length(list) > ALLOW_MAX) {
         reader_fail(r, list, "has more than %d addresses", ALLOW_MAX);
     }

@@ -406,6 +406,15 @@ test-registration_SRCS := tests/unit/test-registration.c \
 	controller/core/registration.c controller/core/addr.c \
 	controller/core/mem.c
 
+UNIT_TESTS += test-chain
+test-chain_SRCS := tests/unit/test-chain.c $(book_SRCS) $(core_SRCS)
+test-chain_PKGS := $(token_PKGS)
+
+UNIT_TESTS += test-secret
+test-secret_SRCS := tests/unit/test-secret.c lib/secret.c \
+	controller/core/mem.c
+test-secret_PKGS := libcrypto
+
 UNIT_TESTS += test-engine
 test-engine_SRCS := tests/unit/test-engine.c controller/lead-probe.c \
 	$(engine_SRCS) $(book_SRCS) $(config_SRCS) $(core_SRCS) $(rules_SRCS) \

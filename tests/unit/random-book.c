@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "controller/core/chain.h"
 #include "controller/core/mem.h"
 #include "controller/core/token.h"
 #include "tests/unit/unit.h"
@@ -148,6 +149,33 @@ random_book_register(uint64_t *seed, struct book *book, uint64_t reservation)
     book_put_session(book, s);
 }
 
+/* Makes 'reservation' of 'book' somebody's worker. */
+static void
+chain(uint64_t *seed, struct book *book, uint64_t reservation)
+{
+    struct session worker = { .demands = NULL };
+    struct chain *c = mem_zalloc(sizeof *c);
+
+    demand(seed, &worker);
+    c->entry.n_refs = 1;
+    c->entry.id = book->chains.last + 1;
+    c->reservation = reservation;
+    c->name = random_name(seed);
+    c->upstream = random_name(seed);
+    c->secret = random_name(seed);
+    c->family = (enum ip_family)(1 + unit_random_below(seed, 2));
+    c->weight = random_factor(seed);
+    c->min_factor = random_factor(seed);
+    c->max_factor = random_factor(seed);
+    c->demands = worker.demands;
+    c->n_demands = worker.n_demands;
+    c->n_sources = unit_random_below(seed, 3);
+    for (size_t i = 0; i < c->n_sources; i++) {
+        random_addr(seed, &c->sources[i]);
+    }
+    book_put_chain(book, c);
+}
+
 static void
 change_reservation(uint64_t *seed, struct book *book,
                    const struct reservation *old)
@@ -157,6 +185,13 @@ change_reservation(uint64_t *seed, struct book *book,
     switch (unit_random_below(seed, 16)) {
     case 0:
         book_remove_reservation(book, old->entry.id);
+        break;
+    case 2:
+        chain(seed, book, old->entry.id);
+        break;
+    case 3:
+        book_remove_chain(book,
+                          1 + unit_random(seed) % (book->chains.last + 1));
         break;
     case 1:
         r = reservation_clone(old);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "controller/core/chain.h"
 #include "controller/core/mem.h"
 #include "controller/core/token.h"
 #include "controller/store/store.h"
@@ -136,6 +137,27 @@ assert_same_session(const struct session *a, const struct session *b)
 }
 
 static void
+assert_same_chain(const struct chain *a, const struct chain *b)
+{
+    assert_int_equal(a->entry.id, b->entry.id);
+    assert_int_equal(a->reservation, b->reservation);
+    assert_string_equal(a->name, b->name);
+    assert_string_equal(a->upstream, b->upstream);
+    assert_string_equal(a->secret, b->secret);
+    assert_int_equal(a->family, b->family);
+    assert_memory_equal(&a->weight, &b->weight, sizeof a->weight);
+    assert_memory_equal(&a->min_factor, &b->min_factor, sizeof a->min_factor);
+    assert_memory_equal(&a->max_factor, &b->max_factor, sizeof a->max_factor);
+    assert_int_equal(a->n_sources, b->n_sources);
+    assert_memory_equal(a->sources, b->sources, sizeof a->sources);
+    assert_int_equal(a->n_demands, b->n_demands);
+    for (size_t i = 0; i < a->n_demands; i++) {
+        assert_int_equal(a->demands[i].index, b->demands[i].index);
+        assert_int_equal(a->demands[i].length, b->demands[i].length);
+    }
+}
+
+static void
 assert_same_book(const struct book *a, const struct book *b)
 {
     assert_same_tokens(a->tokens, b->tokens);
@@ -152,6 +174,11 @@ assert_same_book(const struct book *a, const struct book *b)
         assert_int_equal(book_get_session(b, i)->report->since, NOW);
         assert_int_equal(book_get_session(b, i)->report->received, -1);
     }
+    assert_int_equal(a->chains.n, b->chains.n);
+    assert_int_equal(a->chains.last, b->chains.last);
+    for (size_t i = 0; i < a->chains.n; i++) {
+        assert_same_chain(book_get_chain(a, i), book_get_chain(b, i));
+    }
 }
 
 /* Whatever happens to a book, the records say the same. */
@@ -159,6 +186,7 @@ static void
 test_random_lives(void **state)
 {
     size_t most = 0;
+    size_t most_chains = 0;
     uint64_t seed = 7;
 
     (void) state;
@@ -174,6 +202,8 @@ test_random_lives(void **state)
             book_destroy(book);
             book = next;
             most = book->sessions.n > most ? book->sessions.n : most;
+            most_chains =
+                (book->chains.n > most_chains ? book->chains.n : most_chains);
             if (i % 20 == 19) {
                 struct book *read;
 
@@ -187,6 +217,7 @@ test_random_lives(void **state)
         teardown(&f);
     }
     assert_true(most > 10);
+    assert_true(most_chains > 2);
 }
 
 /* A registration writes its two records and the ids, in a book of any size. */
