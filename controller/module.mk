@@ -59,8 +59,9 @@ store_SRCS := controller/store/db-file.c controller/store/store.c \
 	controller/store/store-db.c controller/store/worker.c
 series_SRCS := controller/store/series.c controller/store/series-db.c
 store_PKGS := libevent_core sqlite3
-record_SRCS := controller/store/book-record.c controller/store/chain-record.c \
-	controller/store/neighbour-record.c \
+book_record_SRCS := controller/store/book-record.c \
+	controller/store/chain-record.c controller/store/demand-record.c
+record_SRCS := $(book_record_SRCS) controller/store/neighbour-record.c \
 	controller/store/overlay-record.c controller/store/record-text.c
 engine_SRCS := lib/histogram.c controller/counters.c controller/engine.c \
 	controller/engine-lead.c \
@@ -294,14 +295,14 @@ test-neighbour-record_SRCS := tests/unit/test-neighbour-record.c \
 
 UNIT_TESTS += test-book-record
 test-book-record_SRCS := tests/unit/test-book-record.c \
-	tests/unit/random-book.c controller/store/book-record.c controller/store/chain-record.c \
+	tests/unit/random-book.c $(book_record_SRCS) \
 	controller/store/record-text.c $(store_SRCS) $(core_SRCS) \
 	$(book_SRCS)
 test-book-record_PKGS := $(store_PKGS) $(token_PKGS)
 
 FUZZERS += fuzz-book-record
 fuzz-book-record_SRCS := tests/fuzz/fuzz-book-record.c \
-	controller/store/book-record.c controller/store/chain-record.c controller/store/record-text.c \
+	$(book_record_SRCS) controller/store/record-text.c \
 	$(store_SRCS) $(core_SRCS) $(book_SRCS)
 fuzz-book-record_SEEDS := tests/fuzz/seeds/book-record
 fuzz-book-record_PKGS := $(store_PKGS) $(token_PKGS)

@@ -14,13 +14,11 @@
 #include "controller/core/mem.h"
 #include "controller/core/token.h"
 #include "controller/store/chain-record.h"
+#include "controller/store/demand-record.h"
 #include "controller/store/record-text.h"
 #include "controller/store/store.h"
 
 #define BOOK_KEY "book"
-
-/* No session asks for more ranges than there are slots. */
-#define DEMANDS_MAX CALENDAR_SLOTS_MAX
 
 /* Reservations. */
 
@@ -129,45 +127,7 @@ format_session__(FILE *stream, const void *session)
     fprintf(stream, "factors %.17g %.17g\n", s->min_factor, s->max_factor);
     fprintf(stream, "token %" PRIu32 "\n", s->token);
     fprintf(stream, "registered %" PRId64 "\n", s->registered);
-    for (size_t i = 0; i < s->n_demands; i++) {
-        const struct slot_range *demand = &s->demands[i];
-
-        if (demand->index == SLOT_RANGE_ANYWHERE) {
-            fprintf(stream, "demand any %" PRIu32 "\n", demand->length);
-        } else {
-            fprintf(stream, "demand %" PRId32 " %" PRIu32 "\n", demand->index,
-                    demand->length);
-        }
-    }
-}
-
-static void
-read_demand__(struct record_reader *reader, struct slot_range *demand)
-{
-    if (record_reader_skip(reader, "any")) {
-        demand->index = SLOT_RANGE_ANYWHERE;
-    } else {
-        demand->index =
-            (int32_t) record_reader_uint(reader, CALENDAR_SLOTS_MAX - 1);
-    }
-    demand->length = (uint32_t) record_reader_uint(reader, CALENDAR_SLOTS_MAX);
-}
-
-static void
-read_demands__(struct record_reader *reader, struct session *s)
-{
-    size_t allocated = 0;
-
-    while (record_reader_more(reader, "demand")) {
-        if (s->n_demands >= DEMANDS_MAX) {
-            record_reader_fail(reader, "is one of more than %u", DEMANDS_MAX);
-            return;
-        }
-        if (s->n_demands >= allocated) {
-            s->demands = mem_grow(s->demands, &allocated, sizeof *s->demands);
-        }
-        read_demand__(reader, &s->demands[s->n_demands++]);
-    }
+    demand_record_format(stream, s->demands, s->n_demands);
 }
 
 /* Reads where 's' receives. */
@@ -207,7 +167,7 @@ parse_session__(struct book *book, int64_t now, uint64_t id,
     s->max_factor = record_reader_factor(reader, DBL_MAX);
     s->token = (uint32_t) read_uint__(reader, "token", UINT32_MAX);
     s->registered = (int64_t) read_uint__(reader, "registered", INT64_MAX);
-    read_demands__(reader, s);
+    s->demands = demand_record_parse(reader, &s->n_demands);
     error = record_reader_finish(reader);
     if (error) {
         session_unref(s);

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "controller/core/calendar.h"
 #include "controller/core/chain.h"
 #include "controller/core/mem.h"
+#include "controller/store/demand-record.h"
 #include "controller/store/record-text.h"
 
 #define SECRET_MAX 8192
@@ -28,11 +28,7 @@ chain_record_format(FILE *stream, const void *chain)
     for (size_t i = 0; i < c->n_sources; i++) {
         record_write_addr(stream, "source", &c->sources[i]);
     }
-    for (size_t i = 0; i < c->n_demands; i++) {
-        fprintf(stream, "demand %" PRIu32 " %" PRIu32 "\n",
-                (uint32_t) (c->demands[i].index - SLOT_RANGE_ANYWHERE),
-                c->demands[i].length);
-    }
+    demand_record_format(stream, c->demands, c->n_demands);
 }
 
 static void
@@ -44,29 +40,6 @@ read_sources__(struct record_reader *reader, struct chain *c)
             return;
         }
         record_reader_addr(reader, &c->sources[c->n_sources++]);
-    }
-}
-
-/* Reads what slots 'c' demands: the first one and 1, or 0 for anywhere; and how
- * many. */
-static void
-read_demands__(struct record_reader *reader, struct chain *c)
-{
-    c->demands = mem_alloc(CALENDAR_SLOTS_MAX * sizeof *c->demands);
-    while (record_reader_more(reader, "demand")) {
-        struct slot_range *demand;
-
-        if (c->n_demands >= CALENDAR_SLOTS_MAX) {
-            record_reader_fail(reader, "is one of more than %u",
-                               CALENDAR_SLOTS_MAX);
-            return;
-        }
-        demand = &c->demands[c->n_demands++];
-        demand->index =
-            (int32_t) record_reader_uint(reader, CALENDAR_SLOTS_MAX)
-            + SLOT_RANGE_ANYWHERE;
-        demand->length =
-            (uint32_t) record_reader_uint(reader, CALENDAR_SLOTS_MAX);
     }
 }
 
@@ -97,7 +70,7 @@ chain_record_parse(struct book *book, uint64_t id,
     c->min_factor = record_reader_factor(reader, DBL_MAX);
     c->max_factor = record_reader_factor(reader, DBL_MAX);
     read_sources__(reader, c);
-    read_demands__(reader, c);
+    c->demands = demand_record_parse(reader, &c->n_demands);
     error = record_reader_finish(reader);
     if (error) {
         chain_unref(c);

@@ -302,6 +302,9 @@ test_ids(void **state)
     "factors 0.5 2\ntoken 3\nregistered 9\ndemand 0 4\n"        \
     "demand any 1\n"
 #define SESSION "reservation 7\nmember 3\n" SESSION_END
+#define CHAIN                                                           \
+    "reservation 7\nname n\nupstream u\nsecret s\nfamily 1\nweight 1\n" \
+    "factors 0 0\nsource ::1\nsource ::2\ndemand any 5\n"
 #define DIGEST "00112233445566778899aabbccddeeff"
 #define TOKEN                                            \
     "parent 1\nname t\ncreated 9\ndigest " DIGEST DIGEST \
@@ -412,6 +415,34 @@ test_session_mistakes(void **state)
                       mistakes[i][2]);
     }
     check_mistake("session/12", SESSION, "20000 2", "65532 2", NULL);
+}
+
+static void
+test_chain_mistakes(void **state)
+{
+    static const char *const mistakes[][3] = {
+        { "reservation 7\n", "",
+          "record chain/3, line 1: reservation: is mis" },
+        { "upstream u", "upstream", "line 3: upstream: has no text" },
+        { "family 1", "family 3", "family: \"3\" is no number from 0 to 2" },
+        { "weight 1", "weight", "weight: \"\" is no number" },
+        { "::2\n", "::2\nsource ::3\n", "source: is one of more than 2" },
+        { "any 5", "5", "line 10: demand: \"\" is no number" },
+        { "any 5\n", "any 5\nsource ::1\n", "line 11: source: is not what" },
+    };
+    struct book *book = book_create();
+
+    (void) state;
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        check_mistake("chain/3", CHAIN, mistakes[i][0], mistakes[i][1],
+                      mistakes[i][2]);
+    }
+    unit_assert_error(book_record_parse(book, NOW, "chain/3", CHAIN), NULL);
+    unit_assert_error(book_record_check(book), "record chain/3: ");
+    unit_assert_error(
+        book_record_parse(book, NOW, "reservation/7", RESERVATION), NULL);
+    unit_assert_error(book_record_check(book), NULL);
+    book_destroy(book);
 }
 
 static void
@@ -545,6 +576,7 @@ main(void)
         cmocka_unit_test(test_reservation_mistakes),
         cmocka_unit_test(test_session_mistakes),
         cmocka_unit_test(test_token_mistakes),
+        cmocka_unit_test(test_chain_mistakes),
         cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_contradictions),
         cmocka_unit_test(test_load_refused),
