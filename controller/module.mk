@@ -123,7 +123,8 @@ rest_parse_SRCS := controller/api/rest-parse.c lib/pb-json-parse.c \
 	$(pb_json_SRCS)
 http_SRCS := controller/api/http.c controller/api/http-metrics.c \
 	controller/api/http-page.c \
-	controller/api/metrics.c controller/api/metrics-control.c \
+	controller/api/metrics.c controller/api/metrics-calls.c \
+	controller/api/metrics-control.c \
 	controller/api/metrics-instance.c controller/api/metrics-store.c \
 	controller/api/metrics-text.c \
 	controller/api/metrics-traffic.c controller/api/rest.c \

@@ -63,7 +63,7 @@ http_connection_create(struct http_server *server, bool tls)
 
     c->server = server;
     c->bev =
-        tls ? tls_accept(server->base, server->tls, -1)
+        tls ? tls_accept(server->base, server->certificate->tls, -1)
             : bufferevent_socket_new(server->base, -1, BEV_OPT_CLOSE_ON_FREE);
     bufferevent_incref(c->bev);
     ovs_list_push_back(&server->connections, &c->node);

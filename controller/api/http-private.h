@@ -27,6 +27,14 @@ struct evhttp;
 struct evhttp_request;
 struct ssl_ctx_st;
 
+struct tls_watch;
+
+/* Our certificate, which is read again when it is renewed. */
+struct http_certificate {
+    struct tls_watch *watch;
+    struct ssl_ctx_st *tls;
+};
+
 struct http_limits {
     unsigned int max_connections;
     unsigned int max_peer_connections; /* From one address. */
@@ -37,7 +45,7 @@ struct http_server {
     struct event_base *base;
     http_handler *handler;
     void *aux;
-    struct ssl_ctx_st *tls; /* Or NULL. */
+    struct http_certificate *certificate; /* Or NULL. */
     struct http_limits limits;
     struct ovs_list doors;       /* Of "struct http_door"s. */
     struct ovs_list connections; /* Of "struct http_connection"s. */

@@ -17,6 +17,7 @@
 #include "controller/config.h"
 #include "controller/core/mem.h"
 #include "controller/target/ovs/address.h"
+#include "controller/tls-watch.h"
 #include "controller/tls.h"
 
 VLOG_DEFINE_THIS_MODULE(evlb_http_server);
@@ -26,9 +27,45 @@ VLOG_DEFINE_THIS_MODULE(evlb_http_server);
 /* What is about to be in service. */
 struct http_change {
     struct ovs_list doors; /* New ones. */
-    struct ssl_ctx_st *tls;
+    struct http_certificate *certificate;
     struct http_settings settings; /* Borrowed. */
 };
+
+/* Certificates. */
+
+static void
+certificate_destroy__(struct http_certificate *certificate)
+{
+    if (certificate) {
+        tls_watch_destroy(certificate->watch);
+        tls_context_destroy(certificate->tls);
+        free(certificate);
+    }
+}
+
+static void
+renewed_cb__(void *certificate_, struct ssl_ctx_st *tls)
+{
+    struct http_certificate *certificate = certificate_;
+
+    tls_context_destroy(certificate->tls);
+    certificate->tls = tls;
+}
+
+/* Stores in '*certificatep' the one in 'files', NULL if there is none. */
+static char *
+certificate_create__(struct event_base *base, const struct tls_files *files,
+                     struct http_certificate **certificatep)
+{
+    struct http_certificate *certificate;
+
+    if (!files->certificate) {
+        return NULL;
+    }
+    certificate = *certificatep = mem_zalloc(sizeof *certificate);
+    return tls_watch_create(base, files, renewed_cb__, certificate,
+                            &certificate->watch);
+}
 
 /* Doors. */
 
@@ -165,14 +202,12 @@ http_server_prepare(struct http_server *server,
                     struct http_change **changep)
 {
     struct http_change *change = mem_zalloc(sizeof *change);
-    char *error = NULL;
-    const char *setting;
+    char *error;
 
     ovs_list_init(&change->doors);
     change->settings = *settings;
-    if (settings->tls.certificate) {
-        error = tls_context_create(&settings->tls, &change->tls, &setting);
-    }
+    error = certificate_create__(server->base, &settings->tls,
+                                 &change->certificate);
     error = error ? error : open_doors__(server, change);
     if (error) {
         http_server_abandon(change);
@@ -188,7 +223,7 @@ http_server_abandon(struct http_change *change)
 {
     if (change) {
         close_doors__(&change->doors);
-        tls_context_destroy(change->tls);
+        certificate_destroy__(change->certificate);
         free(change);
     }
 }
@@ -239,9 +274,9 @@ http_server_commit(struct http_server *server, struct http_change *change)
     const struct http_settings *settings = &change->settings;
     struct http_door *door;
 
-    tls_context_destroy(server->tls);
-    server->tls = change->tls;
-    change->tls = NULL;
+    certificate_destroy__(server->certificate);
+    server->certificate = change->certificate;
+    change->certificate = NULL;
     server->limits.max_connections = settings->max_connections;
     server->limits.max_peer_connections = settings->max_peer_connections;
     server->limits.timeout = 1000 * (int64_t) settings->timeout;
@@ -279,7 +314,7 @@ http_server_destroy(struct http_server *server)
     if (server) {
         close_doors__(&server->doors);
         http_connections_destroy(server);
-        tls_context_destroy(server->tls);
+        certificate_destroy__(server->certificate);
         free(server);
     }
 }

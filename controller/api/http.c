@@ -12,8 +12,10 @@
 #include "controller/api/rest.h"
 #include "controller/config.h"
 #include "controller/core/mem.h"
+#include "controller/engine.h"
 
 struct http {
+    struct engine *engine;
     struct lb *lb;
     enum http_metrics_door door; /* Who may have metrics without a token? */
     struct http_server *server;
@@ -85,6 +87,16 @@ is_below__(const char *path, const char *prefix)
     return !strncmp(path, prefix, n) && (!path[n] || path[n] == '/');
 }
 
+/* Returns the port of the first door of gRPC, or 0 if there is none. */
+static uint16_t
+get_grpc_port__(const struct http *http)
+{
+    const struct api_settings *api = &engine_get_config(http->engine)->api;
+    const char *colon = api->n_listen ? strrchr(api->listen[0], ':') : NULL;
+
+    return colon ? (uint16_t) strtoul(colon + 1, NULL, 10) : 0;
+}
+
 static void
 handle__(void *http_, struct http_call *call)
 {
@@ -94,7 +106,7 @@ handle__(void *http_, struct http_call *call)
     if (!strcmp(path, "/metrics")) {
         serve_metrics__(http, call);
     } else if (is_below__(path, REST_PATH)) {
-        rest_serve(http->lb, call);
+        rest_serve(http->lb, get_grpc_port__(http), call);
     } else if (strcmp(path, "/")) {
         fail__(call, 404, "there are /, /metrics and " REST_PATH "\n");
     } else if (check_get__(call)) {
@@ -110,6 +122,7 @@ http_create(struct event_base *base, struct engine *engine, struct lb *lb)
     struct metrics_sources sources = { .engine = engine,
                                        .started = time(NULL) };
 
+    http->engine = engine;
     http->lb = lb;
     http->server = http_server_create(base, handle__, http);
     sources.http = http->server;

@@ -26,6 +26,10 @@ static const struct lb_method methods[] = {
 #undef LB_METHOD
 };
 
+/* How many calls ended, by method and status, of all there were: the last ones
+ * may end when the service is gone. */
+static uint64_t calls[sizeof methods / sizeof *methods][LB_STATUSES];
+
 /* Returns an error that makes 'job' end with 'status'. */
 char *
 lb_refuse(struct lb_job *job, enum grpc_status status, const char *format, ...)
@@ -98,6 +102,13 @@ job_keep_request__(struct lb_job *job)
     job->request = job->copy;
 }
 
+/* Takes note that 'job' ends with 'status'. */
+static void
+count__(const struct lb_job *job, enum grpc_status status)
+{
+    calls[job->method - methods][status]++;
+}
+
 /* Ends 'job' well. */
 static void
 job_reply__(struct lb_job *job)
@@ -110,6 +121,7 @@ job_reply__(struct lb_job *job)
         protobuf_c_message_init(d, empty);
         job->reply = empty;
     }
+    count__(job, GRPC_OK);
     api_call_reply(job->call, job->reply);
     job_destroy__(job);
 }
@@ -119,6 +131,7 @@ static void
 job_fail__(struct lb_job *job, enum grpc_status status, const char *error)
 {
     VLOG_DBG("%s: %s: %s", job->call->peer, job->method->name, error);
+    count__(job, status);
     api_call_fail(job->call, status, "%s", error);
     job_destroy__(job);
 }
@@ -280,6 +293,13 @@ find_handler__(const char *name)
         }
     }
     return NULL;
+}
+
+/* Returns how many calls of 'method' ended with each status. */
+const uint64_t *
+lb_get_calls(const char *method)
+{
+    return calls[find_handler__(method) - methods];
 }
 
 /* Carries out 'call', of the method 'descriptor' with 'request', which need not

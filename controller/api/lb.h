@@ -10,6 +10,7 @@
  * others call lb_call() with a method of the descriptor. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "controller/api/api-call.h"
 
@@ -24,5 +25,9 @@ const struct grpc_service *lb_get_grpc(const struct lb *, bool trusted);
 const ProtobufCMethodDescriptor *lb_find_method(const char *name);
 void lb_call(struct lb *, const ProtobufCMethodDescriptor *, struct api_call *,
              const ProtobufCMessage *request);
+
+#define LB_STATUSES 17 /* Of enum grpc_status. */
+
+const uint64_t *lb_get_calls(const char *method);
 
 #endif /* lb.h */

@@ -34,6 +34,7 @@ void metrics_switches(struct metrics *, struct engine *);
 void metrics_instances(struct metrics *, struct engine *);
 void metrics_traffic(struct metrics *, struct engine *);
 void metrics_control(struct metrics *, struct engine *);
+void metrics_calls(struct metrics *);
 void metrics_store(struct metrics *, struct engine *);
 
 #endif /* metrics.h */

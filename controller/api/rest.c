@@ -16,7 +16,6 @@
 #include "lib/pb-json.h"
 
 #define TYPE "application/json"
-#define API_PORT 19523 /* Of gRPC. */
 
 /* One call while it lasts. */
 struct rest_call {
@@ -133,20 +132,19 @@ fail_cb__(struct api_call *call, enum grpc_status status, const char *message)
     destroy__(c);
 }
 
-/* Returns under which name our gRPC is reached by whom reaches HTTP as 'host',
- * which may be NULL. */
+/* Returns as whom those address our gRPC at 'port' who address our HTTP as
+ * 'host'; NULL if 'host' is NULL, or 'port' is 0. */
 static char *
-make_authority__(const char *host)
+make_authority__(const char *host, uint16_t port)
 {
     const char *end;
 
-    if (!host) {
+    if (!host || !port) {
         return NULL;
     }
     end = *host == '[' ? strchr(host, ']') : host + strcspn(host, ":");
     end = end && *end == ']' ? end + 1 : end;
-    return end ? mem_printf("%.*s:%d", (int) (end - host), host, API_PORT)
-               : NULL;
+    return end ? mem_printf("%.*s:%d", (int) (end - host), host, port) : NULL;
 }
 
 /* Returns a call that 'carrier' carries, for 'http'. */
@@ -157,11 +155,9 @@ create__(const struct api_carrier *carrier, struct http_call *http)
 
     c->http = http;
     c->authorization = mem_strdup(http_call_header(http, "Authorization"));
-    c->authority = make_authority__(http_call_header(http, "Host"));
     c->peer = mem_strdup(http_call_peer(http));
     c->api.carrier = carrier;
     c->api.authorization = c->authorization;
-    c->api.authority = c->authority;
     c->api.peer = c->peer;
     return c;
 }
@@ -212,7 +208,7 @@ check__(struct http_call *http, const ProtobufCMethodDescriptor *method)
 }
 
 static void
-call__(struct lb *lb, struct http_call *http,
+call__(struct lb *lb, uint16_t grpc_port, struct http_call *http,
        const ProtobufCMethodDescriptor *method)
 {
     static const struct api_carrier carrier = { reply_cb__, fail_cb__ };
@@ -234,7 +230,12 @@ call__(struct lb *lb, struct http_call *http,
         fail__(http, 400, GRPC_INVALID_ARGUMENT, error);
         free(error);
     } else {
-        lb_call(lb, method, &create__(&carrier, http)->api, request);
+        struct rest_call *c = create__(&carrier, http);
+
+        c->authority =
+            make_authority__(http_call_header(http, "Host"), grpc_port);
+        c->api.authority = c->authority;
+        lb_call(lb, method, &c->api, request);
     }
     arena_destroy(&arena);
 }
@@ -249,9 +250,10 @@ describe__(struct http_call *http)
     free(text);
 }
 
-/* Answers 'http', whose path begins with REST_PATH, by what 'lb' says. */
+/* Answers 'http', whose path begins with REST_PATH, by what 'lb' says, which
+ * is reached by gRPC at 'grpc_port' unless that is 0. */
 void
-rest_serve(struct lb *lb, struct http_call *http)
+rest_serve(struct lb *lb, uint16_t grpc_port, struct http_call *http)
 {
     const char *name = http_call_path(http) + strlen(REST_PATH);
     const ProtobufCMethodDescriptor *method =
@@ -266,7 +268,7 @@ rest_serve(struct lb *lb, struct http_call *http)
         fail__(http, 404, GRPC_NOT_FOUND,
                "there is no such call; GET " REST_PATH " lists them");
     } else if (check__(http, method)) {
-        call__(lb, http, method);
+        call__(lb, grpc_port, http, method);
     }
 }
 

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <protobuf-c/protobuf-c.h>
 
@@ -26,7 +27,7 @@ struct lb;
 /* Called with a request from somebody with a valid token. */
 typedef void rest_admitted_cb(void *aux, struct http_call *);
 
-void rest_serve(struct lb *, struct http_call *);
+void rest_serve(struct lb *, uint16_t grpc_port, struct http_call *);
 void
 rest_admit(struct lb *, struct http_call *, rest_admitted_cb *, void *aux);
 bool rest_check_origin(const struct http_call *);

@@ -99,6 +99,26 @@ def test_metrics_of_a_reservation(evlbd):
     assert evlbd.metrics()["evlb_reservations", labels()] == 0
 
 
+def test_metrics_of_calls_and_the_store(evlbd):
+    """Calls are counted by method and status, however they came, and so is
+    what they made the store write."""
+    before = evlbd.metrics()
+
+    def counted(method, status):
+        key = ("evlb_api_calls_total", labels(method=method, status=status))
+        return evlbd.metrics().get(key, 0) - before.get(key, 0)
+
+    evlbd.call("Version")
+    evlbd.call("GetLoadBalancer", {"lbId": "99999"}, status=404)
+    lb = evlbd.call("ReserveLoadBalancer", {"name": "counted"})["lbId"]
+    evlbd.call("FreeLoadBalancer", {"lbId": lb})
+    assert counted("Version", "OK") == 1
+    assert counted("GetLoadBalancer", "NOT_FOUND") == 1
+    assert counted("ReserveLoadBalancer", "OK") == 1
+    key = ("evlb_store_transactions_total", labels())
+    assert evlbd.metrics()[key] >= before[key] + 2
+
+
 def test_metrics_need_no_post(evlbd):
     reply = evlbd.get("/metrics", method="POST", body="x")
     assert reply.status == 405
@@ -143,6 +163,19 @@ def test_many_requests_of_one_connection(evlbd):
     connection.close()
 
 
+def test_uri_names_the_door_of_grpc(start):
+    """What is reserved by HTTP tells how gRPC is reached: at the same host, at
+    its own port; or nothing, if it is not."""
+    evlbd = start()
+    assert evlbd.call("ReserveLoadBalancer", {})["ejfatUri"] == ""
+    port = free_port()
+    log = evlbd.reload(PLAIN + ';\napi = { listen = [ "tcp:127.0.0.1:%d" ]; }'
+                       % port)
+    assert "reloaded" in log
+    uri = evlbd.call("ReserveLoadBalancer", {})["ejfatUri"]
+    assert "@127.0.0.1:%d/" % port in uri
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE",
                                     "CONNECT", "PATCH", "NOPE"])
 def test_methods_that_are_none(evlbd, method):
@@ -156,13 +189,16 @@ def test_methods_that_are_none(evlbd, method):
 @pytest.mark.parametrize("data", [
     b"\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\0" * 5000,
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 500,
-    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/1.1\r\n: x\r\n\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET /nope HTTP/1.1\r\n: x\r\n\r\n",
     b"POST /api/v1/Version HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
     b"POST /api/v1/Version HTTP/1.1\r\n"
     b"Content-Length: 99999999999999999999\r\n\r\n",
     b"POST /api/v1/Version HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
     b"zz\r\n",
-    b"GET http:// HTTP/1.1\r\n\r\n", b"GET /%zz HTTP/1.1\r\n\r\n"])
+    b"GET http:// HTTP/1.1\r\n\r\n", b"GET /%zz HTTP/1.1\r\n\r\n"],
+    ids=[
+        "empty", "word", "version", "zeros", "tls", "http2", "header",
+        "negative", "huge", "chunk", "address", "percent"])
 def test_garbage(evlbd, data):
     """What is no HTTP is answered with an error, or not at all."""
     with socket.create_connection(("127.0.0.1", evlbd.port),
@@ -348,6 +384,25 @@ def test_tls(start, tmp_path):
     kept.request("GET", "/api/v1")
     assert kept.getresponse().status == 200
     kept.close()
+
+
+def test_certificate_is_renewed(start, tmp_path):
+    """Files that are replaced are taken without anybody's doing."""
+    one = make_certificate(tmp_path, "one")
+    evlbd = start(TLS % {"dir": tmp_path, "name": "one"})
+    old = trust(one)
+    assert evlbd.get("/api/v1", context=old).status == 200
+    make_certificate(tmp_path, "one")
+
+    def is_new():
+        try:
+            return evlbd.get("/api/v1", context=trust(one)).status == 200
+        except ssl.SSLCertVerificationError:
+            return False
+
+    evlbd.wait_for(is_new)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        evlbd.get("/api/v1", context=old)
 
 
 def test_old_tls_is_refused(start, tmp_path):

@@ -145,7 +145,7 @@ def test_defaults_are_there(evlbd, reserved, pb):
     (b'{"lbId": "1"}\0', "the body is no JSON object"),
     ("[" * 100000, "the body is no JSON object"),
     ('{"lbId": ' * 10000, "the body is no JSON object"),
-])
+], ids=range(10))
 def test_bad_body(evlbd, body, words):
     reply = evlbd.call("GetLoadBalancer", body, status=400)
     assert reply["code"] == 3
