@@ -154,6 +154,15 @@ lb_sync_endpoint(const struct instance *instance, enum ip_family family)
     return at;
 }
 
+/* Returns the instance of 'r' as it is configured: what senders are told, who do
+ * not use the ports of chains. */
+const struct instance *
+lb_find_instance(const struct lb_job *job, const struct reservation *r)
+{
+    return state_find_instance(&engine_get_config(job->lb->engine)->state,
+                               r->instance);
+}
+
 /* Where events for 'r', of 'instance', that are sent with 'family' go. */
 struct ejfat_endpoint
 lb_data_endpoint(const struct instance *instance, const struct reservation *r,
@@ -196,8 +205,7 @@ static void
 set_reservation__(const struct lb_job *job, const struct reservation *r,
                   struct ejfat_uri *uri)
 {
-    const struct instance *instance =
-        state_find_instance(job->state, r->instance);
+    const struct instance *instance = lb_find_instance(job, r);
 
     snprintf(uri->lb_id, sizeof uri->lb_id, "%" PRIu64, r->entry.id);
     uri->sync[EJFAT_IPV4] = lb_sync_endpoint(instance, IP_FAMILY_IPV4);

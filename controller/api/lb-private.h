@@ -208,6 +208,8 @@ char *lb_make_id(struct arena *, uint64_t id);
 Loadbalancer__SlotRange **
 lb_make_ranges(struct arena *, const struct slot_range *, size_t n);
 char *lb_make_address(struct arena *, const struct in6_addr *);
+const struct instance *
+lb_find_instance(const struct lb_job *, const struct reservation *);
 struct ejfat_endpoint
 lb_sync_endpoint(const struct instance *, enum ip_family);
 struct ejfat_endpoint

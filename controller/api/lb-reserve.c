@@ -53,7 +53,7 @@ lb_make_reservation(struct lb_job *job, const struct reservation *r,
     Loadbalancer__ReserveLoadBalancerReply *m =
         ARENA_NEW(&job->arena, Loadbalancer__ReserveLoadBalancerReply,
                   LOADBALANCER__RESERVE_LOAD_BALANCER_REPLY__INIT);
-    const struct instance *in = state_find_instance(job->state, r->instance);
+    const struct instance *in = lb_find_instance(job, r);
     struct ejfat_endpoint sync4 = lb_sync_endpoint(in, IP_FAMILY_IPV4);
     struct ejfat_endpoint sync6 = lb_sync_endpoint(in, IP_FAMILY_IPV6);
     struct ejfat_endpoint data4 = lb_data_endpoint(in, r, IP_FAMILY_IPV4);

@@ -63,11 +63,12 @@ lb_parse_senders(struct lb_job *job, char *const *addresses,
     return error;
 }
 
-/* Lets in from where 'chain', whose worker 'instance' is, sends. */
+/* Lets in what 'chain', whose worker 'instance' is, sends. */
 static void
 add_chain__(struct overlay *overlay, uint16_t instance,
             const struct chain *chain)
 {
+    overlay_set_chained(overlay, instance);
     for (size_t i = 0; i < chain->n_sources; i++) {
         const struct overlay_instance *o = overlay_find(overlay, instance);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "controller/core/calendar.h"
+#include "controller/core/chain.h"
 #include "controller/core/mem.h"
 
 /* Returns an overlay that changes nothing. */
@@ -201,7 +202,18 @@ overlay_add_source(struct overlay *overlay, uint16_t instance,
 void
 overlay_clear_sources(struct overlay *overlay, uint16_t instance)
 {
-    overlay_get__(overlay, instance)->n_sources = 0;
+    struct overlay_instance *o = overlay_get__(overlay, instance);
+
+    o->n_sources = 0;
+    o->chained = false;
+}
+
+/* Lets events for 'instance' come to the ports of a chain, too, until sources
+ * are cleared. */
+void
+overlay_set_chained(struct overlay *overlay, uint16_t instance)
+{
+    overlay_get__(overlay, instance)->chained = true;
 }
 
 /* Returns true if the bridge 'datapath_id' took an epoch of 'o'. */
@@ -348,6 +360,21 @@ apply_sources__(const struct overlay_instance *o, struct instance *instance)
     }
 }
 
+/* Lets events for 'instance' come to the ports of a chain, too. */
+static void
+apply_chain__(const struct overlay_instance *o, struct instance *instance)
+{
+    const uint16_t last = CHAIN_PORT + (1u << CHAIN_PORT_BITS) - 1;
+
+    if (o->chained && instance->reservable) {
+        instance->first_port =
+            (instance->first_port < CHAIN_PORT ? instance->first_port
+                                               : CHAIN_PORT);
+        instance->last_port =
+            instance->last_port > last ? instance->last_port : last;
+    }
+}
+
 /* Connects 'epoch', from 'line' of the configuration, to 'instance', unless it
  * has been connected. */
 static char *
@@ -453,6 +480,7 @@ overlay_apply(const struct overlay *overlay, const struct state *config,
             instance->last_epoch = o->last_epoch;
             instance->untouched = o->untouched;
             apply_sources__(o, instance);
+            apply_chain__(o, instance);
             apply_members__(o, instance);
             error = apply_epochs__(o, instance, line);
             error = error ? error : check_members__(instance, line);

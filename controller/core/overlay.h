@@ -48,6 +48,7 @@ struct overlay_instance {
     struct in6_addr *sources; /* Senders of a reserved instance. */
     size_t n_sources;
     size_t allocated_sources;
+    bool chained; /* Do events come to a chain's ports, too?  (core/chain.h) */
 };
 
 struct overlay {
@@ -74,6 +75,7 @@ void overlay_retire(struct overlay *, uint16_t instance, uint64_t oldest);
 void overlay_add_source(struct overlay *, uint16_t instance,
                         const struct in6_addr *);
 void overlay_clear_sources(struct overlay *, uint16_t instance);
+void overlay_set_chained(struct overlay *, uint16_t instance);
 void
 overlay_add_carrier(struct overlay *, uint16_t instance, uint64_t datapath_id);
 bool

@@ -84,6 +84,9 @@ format_reserved__(FILE *stream, const struct overlay_instance *o)
         addr_to_string(&o->sources[i], ip);
         fprintf(stream, "source %s\n", ip);
     }
+    if (o->chained) {
+        fputs("chained\n", stream);
+    }
 }
 
 /* Returns the value of the record of 'o', which the caller must free. */
@@ -245,6 +248,13 @@ parse_source__(struct parser *p)
 }
 
 static char *
+parse_chained__(struct parser *p)
+{
+    overlay_set_chained(p->overlay, p->instance);
+    return NULL;
+}
+
+static char *
 parse_epoch__(struct parser *p)
 {
     p->epoch.id = (uint16_t) next_number__(p, UINT16_MAX);
@@ -320,7 +330,7 @@ parse_line__(struct parser *p, char *line)
         { "epoch", parse_epoch__ },   { "share", parse_share__ },
         { "slots", parse_slots__ },   { "generation", parse_generation__ },
         { "source", parse_source__ }, { "carrier", parse_carrier__ },
-        { "seed", parse_seed__ },
+        { "seed", parse_seed__ },     { "chained", parse_chained__ },
     };
     const char *word = strtok_r(line, " ", &p->words);
 

@@ -68,6 +68,12 @@ class Node:
     def graph(self, **fields):
         return self.root.GetChainGraph(lbId=self.id, **fields)
 
+    def ports(self):
+        """Returns the UDP ports that events for the first instance have."""
+        return next((i["first_port"], i["last_port"])
+                    for i in self.evlbd.ctl("instances")["instances"]
+                    if i["name"] == "first")
+
     def sources(self):
         """Returns who may send to the first instance."""
         return next(sorted(i["sources"])
@@ -116,6 +122,21 @@ def test_worker(nodes):
                               "2001:db8:12::1"]
     status = down.root.LoadBalancerStatus(lbId=down.id)
     assert list(status.senderAddresses) == ["10.0.0.9"]
+
+
+def test_ports(nodes):
+    """A chain's events come to more ports than senders are told of."""
+    down, up = nodes(2)
+    assert down.ports() == (16384, 32767)
+    chain = down.chain(up)
+    assert down.ports() == (16384, 19522 + 16384 - 1)
+    down.restart()
+    assert down.ports() == (16384, 35905)
+    reply = down.root.GetLoadBalancer(lbId=down.id)
+    assert (reply.dataMinPort, reply.dataMaxPort) == (16384, 32767)
+    assert "192.0.11.1:16384-32767" in reply.ejfatUri
+    down.root.UnchainLoadBalancer(lbId=down.id, chainId=chain)
+    assert down.ports() == (16384, 32767)
 
 
 def test_ipv6(nodes):
