@@ -4,9 +4,11 @@
 
 #include "controller/api/lb-private.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "controller/core/calendar.h"
+#include "controller/core/chain.h"
 #include "controller/core/epoch.h"
 #include "controller/core/issue.h"
 
@@ -60,6 +62,33 @@ make_issues__(struct arena *arena, const struct issues *issues,
         }
     }
     return m;
+}
+
+/* Adds to 'm' what is wrong with the chains of 'r'. */
+static void
+add_chain_issues__(const struct lb_job *job, struct arena *arena,
+                   Loadbalancer__LoadBalancerStatusReply *m,
+                   const struct reservation *r)
+{
+    const struct lb_link *link;
+
+    LIST_FOR_EACH (link, node, &job->lb->links) {
+        if (link->error && !link->over && !link->job
+            && link->chain->reservation == r->entry.id) {
+            const struct issue issue = {
+                .type = "chain",
+                .severity = ISSUE_ERROR,
+                .message = arena_printf(arena, "chain %" PRIu64 " to %s: %s",
+                                        link->chain->entry.id,
+                                        link->chain->upstream, link->error),
+                .since = link->since,
+            };
+
+            m->healthissues = (Loadbalancer__HealthIssue **) arena_append(
+                arena, (void **) m->healthissues, &m->n_healthissues,
+                make_issue__(arena, &issue));
+        }
+    }
 }
 
 /* Workers. */
@@ -123,6 +152,7 @@ add_workers__(struct lb_job *job, Loadbalancer__LoadBalancerStatusReply *m,
         m->workers[m->n_workers++] = w;
     }
     m->healthissues = make_issues__(arena, issues, 0, &m->n_healthissues);
+    add_chain_issues__(job, arena, m, r);
     free(sessions);
 }
 

@@ -65,6 +65,11 @@ class Node:
     def workers(self):
         return list(self.root.LoadBalancerStatus(lbId=self.id).workers)
 
+    def issues(self):
+        """Returns what is wrong with chains, in words."""
+        return [i.message for i in self.root.LoadBalancerStatus(
+            lbId=self.id).healthIssues if i.type == "chain"]
+
     def graph(self, **fields):
         return self.root.GetChainGraph(lbId=self.id, **fields)
 
@@ -232,6 +237,7 @@ def test_restart(nodes):
     down.restart(lambda: os.unlink(down.evlbd.file("evlb.db-key")))
     with refused("UNAVAILABLE", "sealed with another key"):
         down.graph()
+    assert "sealed with another key" in down.issues()[0]
     down.root.UnchainLoadBalancer(lbId=down.id, chainId=chain)
     assert int(down.chain(up)) > int(chain)
 
@@ -260,9 +266,11 @@ def test_disallowed_later(nodes):
     down, up = nodes(2)
     down.chain(up)
     wait_for(lambda: up.workers()[0].HasField("lastUpdated"))
+    assert not down.issues()
     down.evlbd.allow()
-    wait_for(lambda: "does not name this control plane any more"
-             in down.evlbd.log())
+    wait_for(lambda: [i for i in down.issues() if "does not name" in i])
+    down.evlbd.allow(up.evlbd.address)
+    wait_for(lambda: not down.issues())
 
 
 # ---------------------------------------------------------------------------
