@@ -245,6 +245,51 @@ test_forget(void **state)
     overlay_destroy(overlay);
 }
 
+static void
+check_ports(const struct overlay *overlay, const struct state *config,
+            uint16_t first, uint16_t last)
+{
+    struct state *s = apply(overlay, config);
+
+    assert_int_equal(s->instances[0].first_port, first);
+    assert_int_equal(s->instances[0].last_port, last);
+    free_state(s);
+}
+
+/* An instance that is chained receives on its ports and on the chain's, from
+ * record to record, until its sources are cleared. */
+static void
+test_chained(void **state)
+{
+    struct overlay *overlay = overlay_create();
+    struct overlay *copy = overlay_create();
+    struct state config;
+    char *record;
+
+    (void) state;
+    make_config(&config);
+    config.instances[0].first_port = 16384;
+    config.instances[0].last_port = 32767;
+    overlay_set_chained(overlay, 0);
+    check_ports(overlay, &config, 16384, 32767);
+
+    config.instances[0].reservable = true;
+    check_ports(overlay, &config, 16384, 35905);
+    record = overlay_record_format(overlay_find(overlay, 0));
+    unit_assert_error(overlay_record_parse(copy, "instance/0", record), NULL);
+    check_ports(copy, &config, 16384, 35905);
+    config.instances[0].first_port = 20000;
+    config.instances[0].last_port = 40000;
+    check_ports(copy, &config, 19522, 40000);
+    overlay_clear_sources(copy, 0);
+    check_ports(copy, &config, 20000, 40000);
+
+    free(record);
+    state_destroy(&config);
+    overlay_destroy(overlay);
+    overlay_destroy(copy);
+}
+
 /* Random changes, as operators make them, some of which are refused. */
 
 struct model {
@@ -628,6 +673,7 @@ main(void)
         cmocka_unit_test(test_changes),
         cmocka_unit_test(test_adopted),
         cmocka_unit_test(test_forget),
+        cmocka_unit_test(test_chained),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_bad_records),
         cmocka_unit_test(test_shuffled_record),
