@@ -24,6 +24,7 @@
 #include "controller/core/control.h"
 #include "controller/core/mem.h"
 #include "controller/counters.h"
+#include "controller/target/ovs/server.h"
 
 VLOG_DEFINE_THIS_MODULE(evlb_control);
 
@@ -39,6 +40,12 @@ struct engine_control {
     struct event *timer;
     bool running;    /* Is a period under way? */
     int64_t started; /* Since when, in us. */
+
+    /* The last period that changed rules, until switches hold them. */
+    uint64_t version;    /* The engine's when the period began. */
+    uint64_t installing; /* The engine's version then, or 0. */
+    int64_t install_started;
+
     struct engine_periods periods;
     struct control_instance instances[INSTANCE_ID_MAX + 1];
 };
@@ -420,6 +427,10 @@ done_cb__(void *engine_, enum engine_outcome outcome, const char *error)
     int64_t us = now_us__() - control->started;
 
     control->running = false;
+    if (engine->version != control->version) {
+        control->installing = engine->version;
+        control->install_started = control->started;
+    }
     control->periods.n++;
     control->periods.last_us = us;
     control->periods.total_us += us;
@@ -449,7 +460,29 @@ timer_cb__(evutil_socket_t fd, short events, void *engine_)
     }
     control->running = true;
     control->started = now_us__();
+    control->version = engine->version;
     engine_change(engine, plan_cb__, done_cb__, engine);
+}
+
+/* A switch has taken a change. */
+void
+engine_control_committed__(struct engine *engine)
+{
+    struct engine_control *control = engine->control;
+
+    for (size_t i = 0; i < engine->n_bridges; i++) {
+        const struct engine_bridge *b = &engine->bridges[i];
+
+        if (b->committed < control->installing
+            && ovs_server_is_connected(engine->server, b->datapath_id)) {
+            return;
+        }
+    }
+    if (control->installing) {
+        histogram_add(&control->periods.installs,
+                      (double) (now_us__() - control->install_started) / 1e6);
+        control->installing = 0;
+    }
 }
 
 /* Begins periods, of the length that the configuration says. */

@@ -168,6 +168,7 @@ engine_draft_rebase__(struct engine_draft *, struct overlay *, struct state *);
 void engine_control_init__(struct engine *);
 void engine_control_destroy__(struct engine *);
 void engine_control_start__(struct engine *);
+void engine_control_committed__(struct engine *);
 void engine_control_update__(struct engine *);
 
 /* engine-cleanup.c */

@@ -76,6 +76,7 @@ committed_cb__(void *engine_, uint64_t datapath_id,
         }
     }
     engine_carry__(engine, b);
+    engine_control_committed__(engine);
     engine_operations_wake__(engine);
 }
 

@@ -172,7 +172,9 @@ struct engine_periods {
     int64_t longest_us;
     int64_t total_us;
     struct histogram durations;
-    uint64_t n_epochs; /* That they connected. */
+    struct histogram installs; /* The same until all connected switches held
+                                * what they changed, if they changed rules. */
+    uint64_t n_epochs;         /* That they connected. */
 };
 
 const struct engine_periods *engine_get_periods(const struct engine *);

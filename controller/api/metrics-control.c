@@ -206,6 +206,10 @@ write_periods__(struct metrics *m, const struct engine_periods *p)
                    "How long periods of the control loop took, until what "
                    "they changed was in service.");
     metrics_histogram(m, &p->durations);
+    metrics_family(m, "evlb_control_install_seconds", METRICS_HISTOGRAM,
+                   "How long periods of the control loop that changed rules "
+                   "took, until all connected switches held them.");
+    metrics_histogram(m, &p->installs);
     metrics_family(m, "evlb_control_periods_missed_total", METRICS_COUNTER,
                    "Periods that did not begin, because another one lasted.");
     metrics_count(m, p->n_missed, NULL);
