@@ -142,6 +142,27 @@ def test_ready_when_it_listens(start):
         "STATUS=0 of 1 switches connected, 0 instances."
 
 
+@pytest.mark.parametrize("environment, more, where", [
+    ({"EVLB_STATE_DIR": "%s/a"}, "", "a"),
+    ({}, 'state_dir = "%s/b";', "b"),
+    ({"EVLB_STATE_DIR": "%s/a"}, 'state_dir = "%s/b";', "a"),
+    ({"STATE_DIRECTORY": "%s"}, 'state_dir = "%s/b";', "b"),
+], ids=["environment", "setting", "both", "systemd"])
+def test_state_directory(start, tmp_path, environment, more, where):
+    """The directory is made; state and the operator's socket are in it."""
+    environment = {name: value % tmp_path
+                   for name, value in environment.items()}
+    start(more=more.replace("%s", str(tmp_path)), env=environment)
+    assert {"evlb.db", "evlbd.sock"} <= set(os.listdir(tmp_path / where))
+    assert not os.path.exists(tmp_path / "evlb.db")
+
+
+def test_systemd_state_directory(start, tmp_path):
+    start(env={"STATE_DIRECTORY": str(tmp_path)})
+    assert os.path.exists(tmp_path / "evlb.db")
+    assert not os.path.exists(tmp_path / "evlbd.sock")
+
+
 def test_status_counts_switches(start):
     evlbd = start()
     with connect_switch(evlbd.directory, 1):
