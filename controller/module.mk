@@ -498,6 +498,21 @@ test-output_SRCS := tests/unit/test-output.c controller/core/mem.c \
 test-output_PROTOS := controller/api/admin.proto
 test-output_PKGS := libprotobuf-c
 
+UNIT_TESTS += test-rest
+test-rest_SRCS := tests/unit/test-rest.c controller/api/metrics-text.c \
+	controller/core/mem.c lib/arena.c lib/histogram.c $(rest_parse_SRCS)
+test-rest_PROTOS := $(lb_PROTOS)
+test-rest_PKGS := libevent libprotobuf-c
+test-rest_OVS := yes
+
+FUZZERS += fuzz-rest
+fuzz-rest_SRCS := tests/fuzz/fuzz-rest.c tests/unit/pb-text.c \
+	controller/core/mem.c lib/arena.c $(rest_parse_SRCS)
+fuzz-rest_SEEDS := tests/fuzz/seeds/rest
+fuzz-rest_PROTOS := $(lb_PROTOS)
+fuzz-rest_PKGS := libevent libprotobuf-c
+fuzz-rest_OVS := yes
+
 UNIT_TESTS += test-pb-json
 test-pb-json_SRCS := tests/unit/test-pb-json.c tests/unit/pb-text.c \
 	controller/core/mem.c \
