@@ -127,6 +127,7 @@ http_SRCS := controller/api/http.c controller/api/http-metrics.c \
 	controller/api/metrics-control.c \
 	controller/api/metrics-instance.c controller/api/metrics-store.c \
 	controller/api/metrics-text.c \
+	controller/api/metrics-switch.c \
 	controller/api/metrics-traffic.c controller/api/rest.c \
 	controller/api/rest-describe.c $(rest_parse_SRCS) $(http_server_SRCS)
 http_PKGS := libevent
@@ -147,7 +148,8 @@ evlbd_DIR := sbin
 MANS += man/evlbd.8 build/man/evlb.conf.5
 
 CHECK_SUITES += http
-http_CMD := $(PYTEST) tests/http/test_http.py tests/http/test_rest.py
+http_CMD := $(PYTEST) tests/http/test_http.py tests/http/test_rest.py \
+	tests/http/test_grafana.py
 http_FORMAT := pytest
 http_TIMEOUT := 180
 http_DEPS := build/bin/evlbd
@@ -205,7 +207,8 @@ service_FORMAT := pytest
 service_TIMEOUT := 120
 service_DEPS := build/bin/evlbd build/evlbd.service
 CONFIGS += configs/evlb.conf
-EXAMPLES += configs/demo.conf configs/dpdk.conf configs/local.conf
+EXAMPLES += configs/demo.conf configs/dpdk.conf \
+	configs/grafana-dashboard.json configs/local.conf
 
 UNIT_TESTS += test-prefix
 test-prefix_SRCS := tests/unit/test-prefix.c controller/core/prefix.c

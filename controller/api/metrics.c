@@ -9,10 +9,6 @@
 
 #include "controller/api/http-server.h"
 #include "controller/api/metrics-text.h"
-#include "controller/api/now.h"
-#include "controller/core/mem.h"
-#include "controller/engine.h"
-#include "controller/target/ovs/server.h"
 
 /* Returns all metrics of 'sources', '*size' bytes, which the caller must
  * free. */
@@ -104,63 +100,4 @@ metrics_http(struct metrics *m, const struct http_server *http)
     metrics_family(m, "evlb_http_requests_total", METRICS_COUNTER,
                    "Requests of HTTP.");
     metrics_count(m, c.n_requests, NULL);
-}
-
-/* Switches. */
-
-/* All of them, copied, because each family goes over them. */
-struct switches {
-    struct ovs_switch_status *all;
-    size_t n;
-    size_t allocated;
-};
-
-static void
-switch_cb__(void *s_, const struct ovs_switch_status *status)
-{
-    struct switches *s = s_;
-
-    if (s->n == s->allocated) {
-        s->all = mem_grow(s->all, &s->allocated, sizeof *s->all);
-    }
-    s->all[s->n++] = *status;
-}
-
-void
-metrics_switches(struct metrics *m, struct engine *engine)
-{
-    struct switches s = { NULL, 0, 0 };
-
-    ovs_server_for_each_switch(engine_get_server(engine), switch_cb__, &s);
-    metrics_family(m, "evlb_switch_connected", METRICS_GAUGE,
-                   "Is the switch connected?");
-    for (size_t i = 0; i < s.n; i++) {
-        metrics_count(m, s.all[i].peer != NULL, "switch", s.all[i].name, NULL);
-    }
-    metrics_family(m, "evlb_switch_connected_seconds", METRICS_GAUGE,
-                   "For how long the switch is connected.");
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.all[i].peer) {
-            metrics_value(
-                m, (double) (now_ms() - s.all[i].connected_since) / 1000,
-                "switch", s.all[i].name, NULL);
-        }
-    }
-    metrics_family(m, "evlb_switch_secondary", METRICS_GAUGE,
-                   "Does another controller decide?");
-    for (size_t i = 0; i < s.n; i++) {
-        metrics_count(m, s.all[i].secondary, "switch", s.all[i].name, NULL);
-    }
-    metrics_family(m, "evlb_switch_ready", METRICS_GAUGE,
-                   "Does the switch hold all rules that it should?");
-    for (size_t i = 0; i < s.n; i++) {
-        metrics_count(m, !strcmp(s.all[i].state, "ready"), "switch",
-                      s.all[i].name, NULL);
-    }
-    metrics_family(m, "evlb_switch_rules", METRICS_GAUGE,
-                   "Rules that the switch should hold.");
-    for (size_t i = 0; i < s.n; i++) {
-        metrics_count(m, s.all[i].n_rules, "switch", s.all[i].name, NULL);
-    }
-    free(s.all);
 }

@@ -2,15 +2,17 @@
 """HTTP itself: metrics, doors, limits, TLS, reloads."""
 
 import http.client
+import os
 import re
 import socket
 import ssl
 import subprocess
+import sys
 import time
 
 import pytest
 
-from served import TIMEOUT, Served, free_port, trust
+from served import TIMEOUT, TOP, Served, free_port, trust
 
 PLAIN = '{ listen = [ "tcp:127.0.0.1:%(port)d" ]; }'
 
@@ -117,6 +119,33 @@ def test_metrics_of_calls_and_the_store(evlbd):
     assert counted("ReserveLoadBalancer", "OK") == 1
     key = ("evlb_store_transactions_total", labels())
     assert evlbd.metrics()[key] >= before[key] + 2
+
+
+def test_metrics_of_a_switch(start):
+    """What went over connections of a switch stays when they end."""
+    sys.path.insert(0, os.path.join(TOP, "tests/integration"))
+    # pylint: disable-next=import-error,import-outside-toplevel
+    from test_service import connect_switch
+    evlbd = start()
+    before = evlbd.metrics()
+    switch = connect_switch(evlbd.directory, 0x42)
+    br0 = labels(switch="br0")
+    evlbd.wait_for(lambda: evlbd.metrics()["evlb_switch_connected", br0] == 1)
+    metrics = evlbd.metrics()
+    assert before["evlb_switch_connections_total", br0] == 0
+    assert metrics["evlb_switch_connections_total", br0] == 1
+    assert metrics["evlb_switch_messages_received_total", br0] == 2
+    assert metrics["evlb_switch_messages_sent_total", br0] >= 3
+    assert metrics["evlb_switch_ready", br0] == 0
+    assert ("evlb_switch_silent_seconds", br0) in metrics
+    switch.close()
+    evlbd.wait_for(lambda: evlbd.metrics()["evlb_switch_connected", br0] == 0)
+    metrics = evlbd.metrics()
+    assert metrics["evlb_switch_messages_received_total", br0] == 2
+    assert ("evlb_switch_silent_seconds", br0) not in metrics
+    connect_switch(evlbd.directory, 0x42).close()
+    evlbd.wait_for(lambda: evlbd.metrics()[
+        "evlb_switch_messages_received_total", br0] == 4)
 
 
 def test_metrics_need_no_post(evlbd):

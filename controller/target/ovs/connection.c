@@ -28,14 +28,23 @@ VLOG_DEFINE_THIS_MODULE(evlb_connection);
 /* How long a connection that is over may take for its last words. */
 #define CLOSE_MS 1000
 
+static void
+end_session__(struct connection *c)
+{
+    if (c->sw) {
+        session_add_counters(c->session, &c->sw->counters);
+        c->sw->connection = NULL;
+        c->sw = NULL;
+    }
+    session_destroy(c->session);
+    c->session = NULL;
+}
+
 /* Ends 'c', and frees it. */
 void
 connection_destroy__(struct connection *c)
 {
-    if (c->sw) {
-        c->sw->connection = NULL;
-    }
-    session_destroy(c->session);
+    end_session__(c);
     event_free(c->timer);
     bufferevent_free(c->bev);
     ovs_list_remove(&c->node);
@@ -86,11 +95,8 @@ connection_close__(struct connection *c, const char *reason)
     if (c->sw) {
         free(c->sw->last_error);
         c->sw->last_error = mem_strdup(reason);
-        c->sw->connection = NULL;
-        c->sw = NULL;
     }
-    session_destroy(c->session);
-    c->session = NULL;
+    end_session__(c);
     bufferevent_disable(c->bev, EV_READ);
     if (evbuffer_get_length(bufferevent_get_output(c->bev))) {
         set_timer__(c, CLOSE_MS);
@@ -252,6 +258,7 @@ identify__(void *c_, struct session *session, uint64_t datapath_id,
     }
     sw->connection = c;
     c->sw = sw;
+    sw->n_connections++;
     session_set_calendar_mode(session, sw->calendar_mode);
     session_set_generation(session, c->server->generation);
     session_set_rules(session, sw->rules, ovs_server_now__());

@@ -29,8 +29,10 @@ struct ovs_switch {
     const struct rule_set *rules; /* What it should hold. */
     enum calendar_mode calendar_mode;
     struct connection *connection; /* Or NULL. */
-    char *last_error;  /* Why its last connection ended, or NULL. */
-    unsigned int life; /* How often it held nothing when it connected. */
+    char *last_error;       /* Why its last connection ended, or NULL. */
+    unsigned int life;      /* How often it held nothing when it connected. */
+    uint64_t n_connections; /* That were its. */
+    struct session_counters counters; /* Of those that are over. */
 };
 
 /* Where switches knock. */

@@ -276,7 +276,9 @@ ovs_server_for_each_switch(const struct ovs_server *server,
     LIST_FOR_EACH (sw, node, &server->switches) {
         const struct connection *c = sw->connection;
         const struct session *session = c ? c->session : NULL;
+        struct session_counters counters = sw->counters;
 
+        session_add_counters(session, &counters);
         cb(aux, &(struct ovs_switch_status){
                     .name = sw->name,
                     .datapath_id = sw->datapath_id,
@@ -288,6 +290,10 @@ ovs_server_for_each_switch(const struct ovs_server *server,
                     .connected_since = c ? c->since : 0,
                     .n_rules = sw->rules->n,
                     .last_error = sw->last_error,
+                    .last_received =
+                        session ? session_get_last_received(session) : 0,
+                    .n_connections = sw->n_connections,
+                    .counters = counters,
                     .openflow = session && is_ready__(session)
                                     ? session_get_minor_version(session)
                                     : 0,

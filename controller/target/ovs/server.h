@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 #include "controller/core/instance.h"
+#include "controller/target/ovs/session.h"
 
 struct event_base;
 struct ovs_server;
 struct readback;
 struct rule_set;
-struct session_limits;
 struct ssl_ctx_st;
 struct session_packet;
 struct snapshot;
@@ -54,6 +54,9 @@ struct ovs_switch_status {
     int64_t connected_since; /* CLOCK_MONOTONIC in ms, if connected. */
     size_t n_rules;          /* That it should hold. */
     const char *last_error;  /* Why its last connection ended, or NULL. */
+    int64_t last_received;   /* When it was heard, as 'connected_since'. */
+    uint64_t n_connections;  /* That were its. */
+    struct session_counters counters;
 
     /* Once the switch has told what it is, and can do; else 0 and false. */
     unsigned int openflow; /* Version: 5 for 1.5. */

@@ -36,6 +36,7 @@ session_complete_change__(struct session *s)
     const struct rule_set *rules = rule_set_ref(s->change_rules);
 
     if (s->change->n_messages) {
+        s->counters.changes++;
         VLOG_INFO("%s: change committed: %zu steps, %zu messages, %" PRId64
                   " ms",
                   s->name, s->change->diff.n, s->change->n_messages,

@@ -74,6 +74,7 @@ struct session {
     int64_t packet_credit; /* Packets that may be taken at 'packet_time'. */
     int64_t packet_time;
 
+    struct session_counters counters;
     uint64_t datapath_id;        /* Once the features are there. */
     struct session_stats *stats; /* Of session-stats.c. */
 };

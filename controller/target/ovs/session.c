@@ -124,6 +124,7 @@ session_pop_request(struct session *s)
         return NULL;
     }
     msg = ofpbuf_from_list(ovs_list_pop_front(&s->requests));
+    s->counters.sent++;
     ofpmsg_update_length(msg);
     return msg;
 }
@@ -265,6 +266,7 @@ session_dispatch__(struct session *s, enum ofptype type,
     if (type == OFPTYPE_HELLO) {
         session_receive_hello__(s, oh);
     } else if (type == OFPTYPE_ERROR) {
+        s->counters.errors++;
         session_receive_error__(s, oh);
     } else if (s->state == SESSION_HELLO) {
         session_fail__(
@@ -280,6 +282,7 @@ session_dispatch__(struct session *s, enum ofptype type,
     } else if (type == OFPTYPE_ROLE_REPLY || type == OFPTYPE_ROLE_STATUS) {
         session_receive_role__(s, oh, type == OFPTYPE_ROLE_STATUS);
     } else if (type == OFPTYPE_PACKET_IN) {
+        s->counters.packets++;
         session_receive_packet__(s, oh);
     } else if (type == OFPTYPE_METER_CONFIG_STATS_REPLY
                && session_receive_meter__(s, oh)) {
@@ -303,6 +306,7 @@ session_receive(struct session *s, const struct ofp_header *oh, int64_t now)
         return;
     }
     s->now = s->last_received = now;
+    s->counters.received++;
     if (s->state != SESSION_HELLO && oh->version != s->version) {
         session_fail__(s, mem_printf("sent OpenFlow wire version 0x%02x after "
                                      "agreeing on 0x%02x",
@@ -339,6 +343,7 @@ session_run(struct session *s, int64_t now)
                && now - s->last_received >= SESSION_PROBE_MS
                && now - s->last_probe >= SESSION_PROBE_MS) {
         s->last_probe = now;
+        s->counters.probes++;
         session_request__(s, ofputil_encode_echo_request(s->version));
     }
     if (now >= s->retry) {
@@ -368,4 +373,25 @@ session_wakeup(const struct session *s)
     }
     wakeup = min__(wakeup, session_stats_wakeup__(s->stats));
     return min__(wakeup, s->retry);
+}
+
+/* Adds to 'sum' what went over 's', which may be NULL. */
+void
+session_add_counters(const struct session *s, struct session_counters *sum)
+{
+    if (s) {
+        sum->sent += s->counters.sent;
+        sum->received += s->counters.received;
+        sum->errors += s->counters.errors;
+        sum->packets += s->counters.packets;
+        sum->probes += s->counters.probes;
+        sum->changes += s->counters.changes;
+    }
+}
+
+/* Returns when the peer of 's' was heard last. */
+int64_t
+session_get_last_received(const struct session *s)
+{
+    return s->last_received;
 }

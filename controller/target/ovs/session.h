@@ -72,6 +72,16 @@ struct session_limits {
     unsigned int controller; /* Packets to us. */
 };
 
+/* What went over sessions with a switch. */
+struct session_counters {
+    uint64_t sent;     /* Messages, both ways. */
+    uint64_t received; /* Of these: */
+    uint64_t errors;   /* those that say that something went wrong, */
+    uint64_t packets;  /* and those that bring a packet. */
+    uint64_t probes;   /* Echo requests of ours, for it was silent. */
+    uint64_t changes;  /* That it committed. */
+};
+
 struct session_handlers {
     /* The peer is the switch 'datapath_id'.  Returns its name, or NULL if it
      * is none of ours; then stores in '*error' the reason, which the session
@@ -125,6 +135,8 @@ void session_send_packet(struct session *, uint32_t port, const void *data,
 void session_challenge(struct session *, int64_t now);
 bool session_is_silent(const struct session *, int64_t now);
 enum session_state session_get_state(const struct session *);
+void session_add_counters(const struct session *, struct session_counters *);
+int64_t session_get_last_received(const struct session *);
 const char *session_state_to_string(enum session_state);
 
 #endif /* session.h */
