@@ -94,9 +94,11 @@ lb_link_create(struct lb *lb, const struct chain *chain,
     link->lb = lb;
     link->chain = chain_ref(chain);
     if (uri) {
-        struct api_client_config config = { .uri = &link->uri, .ca = ca };
+        struct api_client_config config = { .uri = &link->uri };
 
         link->uri = *uri;
+        link->ca = ca ? mem_strdup(ca) : NULL;
+        config.ca = link->ca;
         link->client = api_client_create(engine_get_base(lb->engine), &config);
     }
     ovs_list_push_back(&lb->links, &link->node);
@@ -114,6 +116,7 @@ link_destroy__(struct lb_link *link)
     api_client_destroy(link->client);
     chain_unref(link->chain);
     explicit_bzero(&link->uri, sizeof link->uri);
+    free(link->ca);
     free(link->session);
     free(link->token);
     free(link->error);
@@ -440,6 +443,10 @@ lb_links_destroy(struct lb *lb)
 
     LIST_FOR_EACH_SAFE (link, next, node, &lb->links) {
         link->over = true;
+        if (link->job && !link->job->plan) { /* Else the engine ends it. */
+            lb_finish(link->job, lb_refuse(link->job, GRPC_UNAVAILABLE,
+                                           "evlbd is ending"));
+        }
         link_destroy__(link);
     }
     event_free(lb->link_timer);

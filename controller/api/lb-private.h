@@ -177,6 +177,7 @@ struct lb_link {
     struct lb_job *job;        /* That waits for it to be in the book, or
                                 * NULL. */
     struct ejfat_uri uri;
+    char *ca;                  /* That 'client' trusts, or NULL. */
     struct api_client *client; /* NULL if 'uri' is not known. */
     char *session;             /* There, NULL while there is none, */
     char *token;               /* and its token. */

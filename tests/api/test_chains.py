@@ -4,9 +4,11 @@
 
 import os
 import signal
+import socket
 
 import pytest
 
+import tables
 from evlbd import Evlbd, add_workers, refused, report, wait_for
 
 IPV4, IPV6 = 1, 2
@@ -340,6 +342,44 @@ def test_upstream_is_away(nodes):
     b.evlbd.stop()
     with refused("UNAVAILABLE", "GetChainGraph upstream"):
         a.graph()
+
+
+def test_end_meanwhile(nodes):
+    """evlbd ends while the other side lets it wait, and so does the call."""
+    down, = nodes(1)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        address = "127.0.0.1:%d" % listener.getsockname()[1]
+        down.evlbd.allow(address)
+        call = down.root.get_call("ChainLoadBalancer").future(
+            tables.get_methods()["ChainLoadBalancer"][1](
+                lbId=down.id, ipFamily=IPV4,
+                ejfatUri=down.uri.replace(down.evlbd.address, address)),
+            metadata=down.root.metadata())
+        connection, _ = listener.accept()
+        connection.recv(1)
+        down.evlbd.stop()
+        assert call.code().name == "UNAVAILABLE"
+        connection.close()
+    down.evlbd.start()
+    down.root = down.evlbd.client()
+    assert not down.graph().edges
+
+
+def test_silent_upstream(nodes):
+    """Who does not answer is given up."""
+    down, = nodes(1)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        address = "127.0.0.1:%d" % listener.getsockname()[1]
+        down.evlbd.allow(address)
+        with refused("DEADLINE_EXCEEDED", "GetLoadBalancer upstream"):
+            down.root.ChainLoadBalancer(
+                lbId=down.id, ipFamily=IPV4,
+                ejfatUri=down.uri.replace(down.evlbd.address, address))
+    assert not down.graph().edges
 
 
 # ---------------------------------------------------------------------------
