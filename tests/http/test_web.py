@@ -199,6 +199,25 @@ def test_charts_are_drawn(page, evlbd, reserved):
     page.wait_for(lambda: colours(page, fills) > 3)
 
 
+def test_history_from_before(page, evlbd, reserved):
+    """What was before the page was opened is there, too: the store has it."""
+    reserved.register("node-a", 0.7)
+    time.sleep(3)
+    opened = page.run("return Date.now()")
+    log_in(page, evlbd.token)
+    key = "%s/%s" % (reserved.lb, reserved.workers[0]["sessionId"])
+
+    def points():
+        return page.run("""
+            return (history_.get(arguments[0]) || [])
+                .filter(p => p.t < arguments[1] - 1000);""", key, opened)
+
+    page.wait_for(points)
+    assert all(p["fill"] == pytest.approx(0.7) for p in points())
+    assert points()[-1]["slots"] == 512
+    assert page.complaints() == []
+
+
 def test_epochs(page, evlbd, reserved):
     """The epochs that are connected, on a tick axis."""
     reserved.register("node-a", 0.1)
