@@ -113,7 +113,8 @@ static uint64_t
 choose__(const struct boundary_settings *settings,
          const struct prediction *ahead)
 {
-    uint64_t nearest = ahead->tick + (ahead->tick < ahead->limit ? 2 : 1);
+    bool limited = ahead->median_rate > 0 && ahead->tick >= ahead->limit;
+    uint64_t nearest = ahead->tick + (limited ? 1 : 2);
     double spare =
         ahead->median_rate * settings->look_ahead / 1000 / COARSE_PART;
     uint64_t most = ahead->limit > nearest ? ahead->limit - nearest : 0;

@@ -77,6 +77,13 @@ test_choose(void **state)
     add(p, 7, 100000, 5, NOW);
     assert_true(choose(&settings, p) == 100006);
     predictor_destroy(p);
+
+    /* Ticks that stand still, as far as is known. */
+    p = setup();
+    add(p, 7, 100000, 0, NOW - 1000);
+    add(p, 7, 100000, 0, NOW);
+    assert_true(choose(&settings, p) == 100002);
+    predictor_destroy(p);
 }
 
 static void
