@@ -71,6 +71,8 @@ $(foreach p,$(UNIT_TESTS),$(eval \
 	$(call program_rules,$(p),build/san/bin/$(p),build/san/obj,san)))
 $(foreach p,$(HELPERS),$(eval \
 	$(call program_rules,$(p),build/san/bin/$(p),build/san/obj,san)))
+$(foreach p,$(HELPERS),$(eval \
+	$(call program_rules,$(p),build/plain/$(p),build/obj,test)))
 $(foreach p,$(FUZZERS),$(eval \
 	$(call program_rules,$(p),build/fuzz/bin/$(p),build/fuzz/obj,fuzz)))
 $(eval $(call object_rule,build/obj,plain))

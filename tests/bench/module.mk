@@ -30,3 +30,11 @@ UNIT_TESTS += core-scale
 core-scale_SRCS := tests/bench/core-scale.c $(core_SRCS) $(rules_SRCS) \
 	$(book_SRCS) controller/store/overlay-record.c
 core-scale_PKGS := $(token_PKGS)
+
+# Many workers that report.  "sendstate-rate" finds at which rate that breaks.
+HELPERS += sendstate
+sendstate_SRCS := tests/bench/sendstate.c controller/api/api-client.c \
+	controller/core/mem.c controller/core/addr.c lib/ejfat-uri.c \
+	$(grpc_client_SRCS)
+sendstate_PROTOS := $(lb_PROTOS)
+sendstate_PKGS := $(grpc_PKGS) $(grpc_client_PKGS)
