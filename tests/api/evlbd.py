@@ -186,12 +186,6 @@ class Evlbd:
 METHODS = tables.get_methods()
 
 
-def list_methods(names=None):
-    """Returns 'names', all methods if they are not given, for a test to be run
-    for each of."""
-    return list(names or METHODS)
-
-
 class Client:
     """Calls methods: client.Register(lbId="1", ...) returns the reply."""
 

@@ -76,7 +76,8 @@ def test_everything_is_there(start, number):
     def is_settled():
         slots = [w.slotsAssigned for o in clients["root"].Overview(
             ).loadBalancers for w in o.status.workers]
-        return slots == [256, 256, 9, SLOTS - 9]
+        return (slots == [256, 256, 9, SLOTS - 9]
+                and len(evlbd.ctl("members")["members"]) == 4)
     wait_for(is_settled, "slots")
     before = read_all(evlbd, clients)
     evlbd.stop(number)

@@ -9,8 +9,7 @@ import grpc
 import pytest
 
 import ejfat
-from evlbd import (METHODS, ROOT, TIMEOUT, add_workers, from_now,
-                   list_methods, refused)
+from evlbd import METHODS, ROOT, TIMEOUT, add_workers, from_now, refused
 
 UNKNOWN = "0123456789abcdef" * 2
 MALFORMED = ["", "Bearer", "Bearer ", "Bearer " + UNKNOWN[1:],
@@ -64,13 +63,13 @@ def get_id(client):
 # Who calls.
 
 
-@pytest.mark.parametrize("method", list_methods())
+@pytest.mark.parametrize("method", METHODS)
 def test_no_token(root, method):
     with refused("UNAUTHENTICATED", "authorization"):
         getattr(root.with_token(None), method)()
 
 
-@pytest.mark.parametrize("method", list_methods())
+@pytest.mark.parametrize("method", METHODS)
 def test_unknown_token(root, method):
     with refused("PERMISSION_DENIED", "token"):
         getattr(root.with_token(UNKNOWN), method)()
@@ -154,7 +153,7 @@ def world(channel):
 
 
 @pytest.mark.parametrize("right", RIGHTS)
-@pytest.mark.parametrize("method", list_methods(NEEDED))
+@pytest.mark.parametrize("method", NEEDED)
 def test_rights(world, method, right):
     """Each right on each resource: is the call let in, or refused?  One that is
     let in may fail for another reason."""

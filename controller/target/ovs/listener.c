@@ -17,6 +17,10 @@
 #include "controller/core/mem.h"
 #include "controller/target/ovs/address.h"
 
+/* Connections that wait to be accepted.  One that finds no place there is tried
+ * again a second later only, and many workers may begin at once. */
+#define BACKLOG 1024
+
 /* Returns the name of the peer at 'sa', which the caller must free. */
 static char *
 peer_to_string__(const struct listener *l, const struct sockaddr *sa)
@@ -85,8 +89,8 @@ open__(struct listener *l, struct event_base *base,
 
     l->evl = evconnlistener_new_bind(
         base, accept_cb__, l,
-        LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 16,
-        (const struct sockaddr *) &la->sa, (int) la->len);
+        LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE,
+        BACKLOG, (const struct sockaddr *) &la->sa, (int) la->len);
     umask(mask);
     return (l->evl ? NULL
                    : mem_printf("%s: cannot listen: %s", l->address,
