@@ -38,11 +38,17 @@ def channel(shared):
     return shared.client()
 
 
+def free_all(client):
+    """Frees what is reserved, and revokes what tokens were made."""
+    for overview in client.Overview().loadBalancers:
+        client.FreeLoadBalancer(lbId=overview.reservation.lbId)
+    for token in client.ListChildTokens().tokens:
+        client.RevokeToken(target={"id": token.id})
+
+
 @pytest.fixture
 def root(channel):
-    """A client with the root token; what it reserved is freed again."""
+    """A client with the root token, and nothing reserved."""
+    free_all(channel)
     yield channel
-    for overview in channel.Overview().loadBalancers:
-        channel.FreeLoadBalancer(lbId=overview.reservation.lbId)
-    for token in channel.ListChildTokens().tokens:
-        channel.RevokeToken(target={"id": token.id})
+    free_all(channel)
