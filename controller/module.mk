@@ -187,6 +187,12 @@ api-ctl_FORMAT := pytest
 api-ctl_TIMEOUT := 120
 api-ctl_DEPS := build/bin/evlbd build/bin/evlbctl build/completion/evlbctl
 
+CHECK_SUITES += api-switch
+api-switch_CMD := tests/integration/in-lab tests/integration/api_switch.py
+api-switch_FORMAT := pytest
+api-switch_TIMEOUT := 180
+api-switch_DEPS := all
+
 CHECK_SUITES += evlbctl-switch
 evlbctl-switch_CMD := tests/integration/in-lab \
 	tests/integration/evlbctl_switch.py

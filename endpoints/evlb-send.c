@@ -20,6 +20,9 @@
 /* Longest sleep, so that a signal just before it is not slept through. */
 #define MAX_SLEEP (100 * NS_PER_MS)
 
+/* How long the last packet may be under way to the balancer. */
+#define LAST_PACKET (500 * NS_PER_MS)
+
 struct run {
     struct send_config config; /* What was asked for. */
     struct plan plan;          /* What comes next. */
@@ -281,13 +284,16 @@ prepare(struct run *run)
     return error;
 }
 
-/* Undoes what prepare() did in the control plane.  Returns NULL or an error,
- * which the caller frees. */
+/* Undoes what prepare() did in the control plane, when the last packet has
+ * passed the balancer.  Returns NULL or an error, which the caller frees. */
 static char *
 retreat(struct run *run)
 {
-    return (run->added ? senders_remove(&run->config.api, &run->config.own)
-                       : NULL);
+    if (!run->added) {
+        return NULL;
+    }
+    clock_sleep_until(run->ended + LAST_PACKET);
+    return senders_remove(&run->config.api, &run->config.own);
 }
 
 /* Sends and reports.  Returns NULL or an error, which the caller frees. */
