@@ -16,7 +16,6 @@
 #include "controller/target/ovs/address.h"
 #include "lib/ejfat-uri.h"
 
-#define LISTEN_MAX 16
 #define TOKEN_MAX EJFAT_TOKEN_MAX
 #define FIRST_PORT 1024 /* That clients take in an EJFAT_URI. */
 
@@ -49,71 +48,27 @@ is_known__(const char *token)
     return false;
 }
 
+/* Checks that nobody else can reach us if everybody knows our token. */
 static void
-check_address__(struct reader *r, const config_setting_t *setting,
-                const struct listen_address *la, bool allow_plain,
-                const struct api_settings *api)
+check_known__(struct reader *r, const config_setting_t *list,
+              const struct api_settings *api)
 {
-    const char *s = reader_to_string(r, setting);
+    for (size_t i = 0; !r->error && list && i < api->n_listen; i++) {
+        struct listen_address la;
+        char *error = listen_address_parse(api->listen[i], &la);
 
-    if (la->sa.ss_family == AF_UNIX) {
-        reader_fail(r, setting,
-                    "\"%s\" is a Unix socket; that is "
-                    "admin.socket",
-                    s);
-    } else if (la->tls && !api->tls.certificate) {
-        reader_fail(r, setting, "needs the settings of api.tls");
-    } else if (!la->tls && !allow_plain && !listen_address_is_local(la)) {
-        reader_fail(r, setting,
-                    "\"%s\" can be reached from other hosts, without "
-                    "encryption of tokens; use \"ssl:\", or set "
-                    "api.allow_plain = true if that is meant",
-                    s);
-    } else if (!listen_address_is_local(la) && is_known__(api->root_token)) {
-        reader_fail(r, setting,
-                    "\"%s\" can be reached from other hosts, and everybody "
-                    "knows the root token, which is that of an example",
-                    s);
-    }
-}
+        if (!error && !listen_address_is_local(&la)
+            && is_known__(api->root_token)) {
+            const config_setting_t *setting =
+                config_setting_get_elem(list, (unsigned int) i);
 
-static bool
-is_there__(const struct api_settings *api, const char *address)
-{
-    for (size_t i = 0; i < api->n_listen; i++) {
-        if (!strcmp(api->listen[i], address)) {
-            return true;
+            reader_fail(r, setting,
+                        "\"%s\" can be reached from other hosts, and "
+                        "everybody knows the root token, which is that of an "
+                        "example",
+                        reader_to_string(r, setting));
         }
-    }
-    return false;
-}
-
-static void
-add_address__(struct reader *r, const config_setting_t *setting,
-              bool allow_plain, struct api_settings *api)
-{
-    const char *s = reader_to_string(r, setting);
-    struct listen_address la;
-    char *error = r->error ? NULL : listen_address_parse_at(s, API_PORT, &la);
-    char *address;
-
-    if (r->error) {
-        return;
-    }
-    if (error) {
-        reader_fail(r, setting, "%s", error);
         free(error);
-        return;
-    }
-    check_address__(r, setting, &la, allow_plain, api);
-    address = listen_address_to_string(&la);
-    if (!r->error && is_there__(api, address)) {
-        reader_fail(r, setting, "\"%s\" is there twice", s);
-    }
-    if (r->error) {
-        free(address);
-    } else {
-        api->listen[api->n_listen++] = address;
     }
 }
 
@@ -121,26 +76,12 @@ static void
 parse_addresses__(struct reader *r, const config_setting_t *group,
                   struct api_settings *api)
 {
-    const config_setting_t *list = reader_find_list(r, group, "listen");
-    bool allow_plain = reader_find_bool(r, group, "allow_plain", false);
+    const struct listen_settings listen = { "api", API_PORT,
+                                            api->tls.certificate != NULL,
+                                            "that is admin.socket" };
 
-    api->listen = mem_zalloc(LISTEN_MAX * sizeof *api->listen);
-    reader_check_list(r, list);
-    if (reader_length(list) > LISTEN_MAX) {
-        reader_fail(r, list, "has more than %d addresses", LISTEN_MAX);
-    }
-    for (size_t i = 0; !r->error && i < reader_length(list); i++) {
-        add_address__(r, config_setting_get_elem(list, (unsigned int) i),
-                      allow_plain, api);
-    }
-    if (!list) {
-        const char *scheme = api->tls.certificate ? "ssl" : "tcp";
-
-        api->listen[api->n_listen++] =
-            mem_printf("%s:127.0.0.1:%d", scheme, API_PORT);
-        api->listen[api->n_listen++] =
-            mem_printf("%s:[::1]:%d", scheme, API_PORT);
-    }
+    check_known__(
+        r, parse_listen(r, group, &listen, &api->listen, &api->n_listen), api);
 }
 
 /* The root token. */

@@ -67,6 +67,18 @@ void parse_epoch_settings(struct reader *, const config_setting_t *root,
 void parse_epochs(struct reader *, const config_setting_t *instance,
                   struct instance *);
 
+#define LISTEN_MAX 16 /* Addresses of a server. */
+
+struct listen_settings {
+    const char *group;   /* Whose member "listen" is. */
+    uint16_t port;       /* By default. */
+    bool has_tls;        /* Is there a certificate? */
+    const char *no_unix; /* Why no Unix socket will do. */
+};
+
+const config_setting_t *
+parse_listen(struct reader *, const config_setting_t *group,
+             const struct listen_settings *, char ***addresses, size_t *n);
 void parse_tls(struct reader *, const config_setting_t *group, bool with_ca,
                struct tls_files *);
 char *parse_name(struct reader *, const config_setting_t *group);

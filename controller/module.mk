@@ -44,7 +44,8 @@ config_SRCS := controller/config.c controller/config-admin.c \
 	controller/config-api.c controller/config-chain.c \
 	controller/config-bridge.c controller/config-file.c \
 	controller/config-history.c \
-	controller/config-http.c controller/config-tls.c lib/ejfat-uri.c \
+	controller/config-http.c controller/config-listen.c \
+	controller/config-tls.c lib/ejfat-uri.c \
 	controller/config-instance.c controller/config-log.c \
 	controller/config-member.c controller/config-neighbour.c \
 	controller/config-numbers.c \
