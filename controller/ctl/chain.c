@@ -36,10 +36,11 @@ ctl_run_chain(struct ctl *ctl, const struct ctl_command *command, int argc,
                                     argc - 1, argv + 1);
 
     (void) command;
+    r.ipfamily = LOADBALANCER__IP_FAMILY__IPV4;
     if (code == CTL_OK && !ctl_parse_ranges(slots, &ranges)) {
         code = ctl_usage_error("\"%s\" is not " SLOT_RANGES_FORM, slots);
     }
-    if (code == CTL_OK) {
+    if (code == CTL_OK && ctl_has(ctl, CTL_OPT_FAMILY)) {
         code = ctl_parse_family(ctl, &r.ipfamily);
     }
     if (code == CTL_OK) {

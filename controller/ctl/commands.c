@@ -248,8 +248,8 @@ const struct ctl_command ctl_commands[] = {
       .name = "chain",
       .arguments = "URI [weight=W] [min=F] [max=F] [slots=RANGES] "
                    "[--family 4|6]",
-      .help = "have another balancer, which is upstream, send events to a "
-              "reservation; print the chain's id",
+      .help = "be a worker of another balancer's reservation, that of URI; "
+              "print the chain's id",
       .min_args = 1,
       .max_args = ARGS_MAX,
       .options = CTL_API_LB | CTL_TAKES(FAMILY),

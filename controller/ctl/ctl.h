@@ -69,7 +69,7 @@ ctl_run_func(struct ctl *, const struct ctl_command *, int argc, char *argv[]);
     CTL_OPTION(SENDER, "sender", 0, "ADDRESS",                                \
                "take packets from there; may be repeated")                    \
     CTL_OPTION(FAMILY, "family", 0, "4|6|dual",                               \
-               "families of addresses (default: dual)")                       \
+               "families of addresses (default: dual; chain: 4)")             \
     CTL_OPTION(STRATEGY, "strategy", 0, "NAME",                               \
                "dynamic, static or explicit (default: dynamic)")              \
     CTL_OPTION(INTERVAL, "interval", 0, "SECONDS",                            \

@@ -16,6 +16,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tests/api"))
 from evlbd import Evlbd, ROOT, free_port, wait_for  # noqa: E402
+from test_chains import Balancer  # noqa: E402
 
 EVLBCTL = os.path.join(TOP, "build/bin/evlbctl")
 TIMEOUT = 30
@@ -342,6 +343,43 @@ def test_tokens_in_json(ctl):
         {"resourceType": "ALL", "resourceId": "", "permission": "REGISTER"}]
     assert ctl.json("token", "list", made["token"]) == {"tokens": []}
     assert ctl.json("token", "revoke", made["token"]) == {}
+
+
+# ---------------------------------------------------------------------------
+# Chains.
+
+
+def test_chain(ctl, tmp_path):
+    """A reservation becomes a worker of another evlbd's, and stops to be."""
+    lower = Balancer(tmp_path, 9, [ctl.evlbd.address])
+    try:
+        other = Ctl(lower)
+        lb = other.reserve("lower")[1]
+        uri, top = ctl.reserve("upper")
+        chain = other.ok("chain", uri, "weight=2", "min=0.5", "slots=any:8",
+                         "--lb", lb).strip()
+        worker, = wait_for(lambda: ctl.json("workers", top)["workers"],
+                           "a worker")
+        assert (worker["ipAddress"], worker["udpPort"], worker["minFactor"],
+                worker["keepLbHeader"]) == ("192.0.9.1", 19522, 0.5, True)
+        assert sum(r["length"] for r in worker["slotDemands"]) == 8
+        edge, = other.json("graph", lb)["edges"]
+        assert edge["chainId"] == chain
+        rows = other.ok("graph", lb).splitlines()
+        assert len(rows) == 2
+        assert rows[0].split()[0] == "UPSTREAM"
+        assert rows[1].split()[-1] == chain
+        other.ok("unchain", chain, "--lb", lb)
+        wait_for(lambda: not ctl.json("workers", top)["workers"],
+                 "the worker's end")
+        assert other.json("graph", lb) == {"edges": [],
+                                           "cycleDetected": False}
+        assert other.refused(1, "unchain", chain, "--lb", lb)
+        token = uri.split("//")[1].split("@", maxsplit=1)[0]
+        error = other.refused(1, "chain", uri, "--family", "dual", "--lb", lb)
+        assert token not in error
+    finally:
+        lower.close()
 
 
 # ---------------------------------------------------------------------------
