@@ -434,6 +434,18 @@ test-engine_SRCS := tests/unit/test-engine.c controller/lead-probe.c \
 test-engine_PKGS := $(engine_PKGS) libevent_core libconfig $(tls_PKGS)
 test-engine_OVS := yes
 
+FUZZERS += fuzz-api
+fuzz-api_SRCS := tests/fuzz/fuzz-api.c controller/lead-probe.c $(lb_SRCS) \
+	$(engine_SRCS) $(book_SRCS) $(config_SRCS) $(core_SRCS) $(rules_SRCS) \
+	$(flows_SRCS) $(ovs_SRCS) $(grpc_server_SRCS) controller/api/api-grpc.c \
+	lib/arena.c
+fuzz-api_SEEDS := tests/fuzz/seeds/api
+fuzz-api_PROTOS := $(lb_PROTOS)
+fuzz-api_PKGS := $(grpc_PKGS) $(grpc_client_PKGS) $(engine_PKGS) libconfig \
+	$(tls_PKGS)
+fuzz-api_CFLAGS := -Wno-sign-compare -Wno-cast-align
+fuzz-api_OVS := yes
+
 FUZZERS += fuzz-session
 fuzz-session_SRCS := tests/fuzz/fuzz-session.c $(core_SRCS) $(rules_SRCS) \
 	$(flows_SRCS) $(filter-out %/server.c %/connection.c %/address.c %/listener.c %/tls.c,$(ovs_SRCS))

@@ -120,8 +120,9 @@ get_field__(const struct lb_job *job, const char *name)
     const ProtobufCFieldDescriptor *field =
         protobuf_c_message_descriptor_get_field_by_name(
             job->request->descriptor, name);
+    const void *p = (const char *) job->request + field->offset;
 
-    return *(char *const *) ((const char *) job->request + field->offset);
+    return *(char *const *) p;
 }
 
 /* Stores in '*id' what stands in the field 'name' of 'job''s request. */

@@ -85,8 +85,9 @@ job_destroy__(struct lb_job *job)
     free(job);
 }
 
-/* Has 'job' keep its request. */
-static void
+/* Has 'job' keep its request.  Returns false if it holds fields, none that we
+ * know, that cannot be written as they were read. */
+static bool
 job_keep_request__(struct lb_job *job)
 {
     size_t size = protobuf_c_message_get_packed_size(job->request);
@@ -96,10 +97,8 @@ job_keep_request__(struct lb_job *job)
     job->copy = protobuf_c_message_unpack(job->request->descriptor, NULL, size,
                                           packed);
     free(packed);
-    if (!job->copy) {
-        abort(); /* Only for want of memory. */
-    }
     job->request = job->copy;
+    return job->copy != NULL;
 }
 
 /* Takes note that 'job' ends with 'status'. */
@@ -208,7 +207,6 @@ changed_cb__(void *job_, enum engine_outcome outcome, const char *error)
 static void
 change__(struct lb_job *job)
 {
-    job_keep_request__(job);
     engine_change(job->lb->engine, plan_cb__, changed_cb__, job);
 }
 
@@ -224,10 +222,8 @@ lb_change(struct lb_job *job, lb_handler *plan)
 static void
 wait__(struct lb_job *job)
 {
-    char *error;
+    char *error = job->method->handler(job);
 
-    job_keep_request__(job);
-    error = job->method->handler(job);
     if (error) {
         lb_finish(job, error);
     }
@@ -320,6 +316,10 @@ lb_call(struct lb *lb, const ProtobufCMethodDescriptor *descriptor,
     job = job_create__(lb, method, call, request);
     error = job_begin__(job, engine_get_book(lb->engine),
                         engine_get_state(lb->engine));
+    if (!error && method->kind != LB_READS && !job_keep_request__(job)) {
+        error = lb_refuse(job, GRPC_INVALID_ARGUMENT,
+                          "the request holds malformed fields");
+    }
     if (error) {
         lb_finish(job, error);
         return;
