@@ -49,6 +49,20 @@ engine_get_timing(const struct engine *engine, const struct instance *instance,
     }
 }
 
+/* Stores in 'senders' who told 'instance' something by Sync of late.  Returns
+ * how many there are. */
+size_t
+engine_get_senders(const struct engine *engine,
+                   const struct instance *instance,
+                   struct predictor_sender senders[PREDICTOR_MAX_SENDERS])
+{
+    const struct sync_counters *counters;
+    const struct predictor *predictor =
+        syncs_get(engine->syncs, instance->id, &counters);
+
+    return predictor ? predictor_get_senders(predictor, now_ms(), senders) : 0;
+}
+
 /* Returns what a boundary of 'instance' has to do with. */
 static struct boundary_settings
 get_settings__(const struct engine *engine, const struct instance *instance)

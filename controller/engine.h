@@ -84,6 +84,8 @@ struct engine_timing {
 
 void engine_get_timing(const struct engine *, const struct instance *,
                        struct engine_timing *);
+size_t engine_get_senders(const struct engine *, const struct instance *,
+                          struct predictor_sender[PREDICTOR_MAX_SENDERS]);
 
 char *engine_reload(struct engine *);
 void engine_apply(struct engine *);

@@ -129,6 +129,7 @@ http_SRCS := controller/api/http.c controller/api/http-metrics.c \
 	controller/api/metrics-instance.c controller/api/metrics-store.c \
 	controller/api/metrics-text.c \
 	controller/api/metrics-switch.c \
+	controller/api/metrics-sync.c \
 	controller/api/metrics-traffic.c controller/api/rest.c \
 	controller/api/rest-describe.c $(rest_parse_SRCS) $(http_server_SRCS)
 http_PKGS := libevent

@@ -26,6 +26,7 @@ metrics_render(const struct metrics_sources *sources, size_t *size)
     metrics_http(&m, sources->http);
     metrics_switches(&m, sources->engine);
     metrics_instances(&m, sources->engine);
+    metrics_senders(&m, sources->engine);
     metrics_control(&m, sources->engine);
     metrics_calls(&m);
     metrics_store(&m, sources->engine);

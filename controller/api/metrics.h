@@ -32,6 +32,7 @@ void metrics_process(struct metrics *, int64_t started);
 void metrics_http(struct metrics *, const struct http_server *);
 void metrics_switches(struct metrics *, struct engine *);
 void metrics_instances(struct metrics *, struct engine *);
+void metrics_senders(struct metrics *, struct engine *);
 void metrics_traffic(struct metrics *, struct engine *);
 void metrics_control(struct metrics *, struct engine *);
 void metrics_calls(struct metrics *);

@@ -16,7 +16,8 @@ struct sample {
 
 struct sender {
     uint32_t id;
-    size_t n; /* All that were taken since it was new. */
+    size_t n;             /* All that were taken since it was new. */
+    uint64_t n_backwards; /* Others. */
     struct sample samples[PREDICTOR_WINDOW];
 };
 
@@ -151,6 +152,7 @@ predictor_add(struct predictor *p, uint32_t sender, uint64_t tick,
         return PREDICTOR_TOO_MANY;
     }
     if (s->n && tick < get_sample__(s, 0)->tick) {
+        s->n_backwards++;
         return PREDICTOR_BACKWARDS;
     }
     s->samples[s->n++ % PREDICTOR_WINDOW] = (struct sample){ tick, rate, now };
@@ -376,6 +378,51 @@ predictor_predict(const struct predictor *p, int64_t now, uint32_t ahead,
     if (n) {
         combine__(p, lines, n, ahead, prediction);
     }
+}
+
+/* Is 'sender' among the 'n' sorted 'lines', but does not agree? */
+static bool
+is_quarantined__(const struct predictor *p, uint32_t sender,
+                 const struct line *lines, size_t n)
+{
+    const struct line *median = n ? get_median__(lines, n) : NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (lines[i].sender == sender) {
+            return !is_idle__(&lines[i], median)
+                   && !agrees__(p, &lines[i], median);
+        }
+    }
+    return false;
+}
+
+/* Stores in 'senders' those who told something of late, as of 'now'.  Returns
+ * how many there are. */
+size_t
+predictor_get_senders(const struct predictor *p, int64_t now,
+                      struct predictor_sender senders[PREDICTOR_MAX_SENDERS])
+{
+    struct line lines[PREDICTOR_MAX_SENDERS];
+    const struct times times = { now, now };
+    size_t n_lines = get_lines__(p, &times, lines);
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n; i++) {
+        const struct sender *s = &p->senders[i];
+        const struct sample *newest = get_sample__(s, 0);
+
+        if (is_fresh__(newest, now)) {
+            senders[n++] = (struct predictor_sender){
+                .id = s->id,
+                .n_taken = s->n,
+                .n_backwards = s->n_backwards,
+                .tick = newest->tick,
+                .age = now - newest->received,
+                .quarantined = is_quarantined__(p, s->id, lines, n_lines),
+            };
+        }
+    }
+    return n;
 }
 
 /* Returns the first tick from 'tick' on that is a multiple of a power of two, as

@@ -72,6 +72,16 @@ struct prediction {
     int64_t age; /* Of the newest sample; -1 if there is none. */
 };
 
+/* A sender that told something of late. */
+struct predictor_sender {
+    uint32_t id;
+    uint64_t n_taken;     /* Samples, since it was new. */
+    uint64_t n_backwards; /* Those that were not taken. */
+    uint64_t tick;        /* Of the newest sample. */
+    int64_t age;          /* Of that. */
+    bool quarantined;     /* Does it not agree? */
+};
+
 struct predictor;
 
 struct predictor *predictor_create(const struct predictor_settings *);
@@ -84,6 +94,9 @@ predictor_add(struct predictor *, uint32_t sender, uint64_t tick,
               uint32_t rate, int64_t now);
 void predictor_predict(const struct predictor *, int64_t now, uint32_t ahead,
                        struct prediction *);
+
+size_t predictor_get_senders(const struct predictor *, int64_t now,
+                             struct predictor_sender[PREDICTOR_MAX_SENDERS]);
 
 uint64_t predictor_round_up(uint64_t tick, double spare);
 

@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import time
@@ -119,6 +120,28 @@ def test_metrics_of_calls_and_the_store(evlbd):
     assert counted("ReserveLoadBalancer", "OK") == 1
     key = ("evlb_store_transactions_total", labels())
     assert evlbd.metrics()[key] >= before[key] + 2
+
+
+def test_metrics_of_senders(start):
+    """Each sender of Sync: what it told, and whether it is believed."""
+    evlbd = start()
+
+    def sync(sender, tick):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.sendto(struct.pack(">2sBBIQIQ", b"LC", 2, 0, sender, tick,
+                                    1000, time.time_ns()),
+                        ("127.0.0.1", evlbd.sync[0]))
+
+    def get(name, sender):
+        return evlbd.metrics().get(("evlb_sync_sender_" + name, labels(
+            instance="first", sender=str(sender))))
+
+    for sender, tick in ((1, 1000), (2, 1000), (3, 10 ** 9), (1, 500)):
+        sync(sender, tick)
+    evlbd.wait_for(lambda: get("backwards_total", 1) == 1)
+    assert [get("samples_total", i) for i in (1, 2, 3, 4)] == [1, 1, 1, None]
+    assert [get("quarantined", i) for i in (1, 2, 3)] == [0, 0, 1]
+    assert get("age_seconds", 1) >= 0
 
 
 def test_metrics_of_a_switch(start):

@@ -407,6 +407,38 @@ test_round_up(void **state)
     }
 }
 
+/* What is known of each sender: those that are silent are not told of. */
+static void
+test_senders(void **state)
+{
+    const struct predictor_settings near = { 800, 1000 };
+    struct predictor *p = predictor_create(&near);
+    struct predictor_sender s[PREDICTOR_MAX_SENDERS];
+
+    (void) state;
+    assert_int_equal(predictor_get_senders(p, 0, s), 0);
+    predictor_add(p, 9, 5, 1000, 0);
+    for (int64_t now = 1; now <= 3; now++) {
+        predictor_add(p, 7, 1000 + (uint64_t) now, 1000, 10000 + now);
+        predictor_add(p, 8, 1500 + (uint64_t) now, 1000, 10000 + now);
+        predictor_add(p, 5, 900000, 1000, 10000 + now);
+    }
+    assert_int_equal(predictor_add(p, 7, 1000, 1000, 10004),
+                     PREDICTOR_BACKWARDS);
+    assert_int_equal(predictor_get_senders(p, 10010, s), 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(s[i].n_taken, 3);
+        assert_int_equal(s[i].age, 7);
+        assert_int_equal(s[i].quarantined, s[i].id == 5);
+        assert_int_equal(s[i].n_backwards, s[i].id == 7);
+        assert_int_equal(s[i].tick, s[i].id == 5   ? 900000
+                                    : s[i].id == 7 ? 1003
+                                                   : 1503);
+    }
+    assert_int_equal(predictor_get_senders(p, 100000, s), 0);
+    predictor_destroy(p);
+}
+
 int
 main(void)
 {
@@ -430,6 +462,7 @@ main(void)
         cmocka_unit_test(test_agreement_is_now),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_round_up),
+        cmocka_unit_test(test_senders),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
