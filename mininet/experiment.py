@@ -112,12 +112,7 @@ class Experiment:
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
         os.makedirs("/run/evlb", exist_ok=True)
-        lab.run("ip", "link", "add", "probe0", "type", "veth", "peer", "name",
-                "probe1")
-        for probe in ("probe0", "probe1"):
-            lab.run("sysctl", "-qw",
-                    "net.ipv6.conf.%s.disable_ipv6=1" % probe)
-            lab.run("ip", "link", "set", probe, "up")
+        lab.add_probe()
         self.controller = lab.Controller(out, self.configuration())
         self.switch = lab.Switch(out, "br0", "000065766c620001")
         self.capture = None

@@ -127,6 +127,16 @@ class Process:
                 self.popen.wait()
 
 
+def add_probe():
+    """Adds the interfaces by which evlbd measures how long a change takes:
+    probe1 is its own, and probe0 goes on the bridge."""
+    run("ip", "link", "add", "probe0", "type", "veth", "peer", "name",
+        "probe1")
+    for probe in ("probe0", "probe1"):
+        run("sysctl", "-qw", "net.ipv6.conf.%s.disable_ipv6=1" % probe)
+        run("ip", "link", "set", probe, "up")
+
+
 class Host:
     """A network namespace with one Ethernet port, eth0, on a bridge."""
 
