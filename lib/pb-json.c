@@ -73,16 +73,6 @@ write_uint64__(const struct out *out, const char *name, uint64_t value)
 }
 
 static void
-write_float__(const struct out *out, const char *name, float value)
-{
-    if (out->proto3) {
-        json_put_float(out->j, name, value);
-    } else {
-        json_put_real(out->j, name, (double) value);
-    }
-}
-
-static void
 write_double__(const struct out *out, const char *name, double value)
 {
     if (out->proto3) {
@@ -117,7 +107,7 @@ write_value__(const struct out *out, const char *name,
         write_uint64__(out, name, *(const uint64_t *) p);
         break;
     case PROTOBUF_C_TYPE_FLOAT:
-        write_float__(out, name, *(const float *) p);
+        json_put_float(out->j, name, *(const float *) p);
         break;
     case PROTOBUF_C_TYPE_DOUBLE:
         write_double__(out, name, *(const double *) p);

@@ -201,7 +201,7 @@ def test_register(ctl):
 def test_send_state(ctl):
     uri, lb = ctl.reserve()
     session, token = register(ctl, lb)
-    ctl.ok("send-state", session, "fill=0.75", "control=-1.5", "events=9",
+    ctl.ok("send-state", session, "fill=0.75", "control=-1.0002", "events=9",
            "reassembled=8", "errors=1", "dequeued=7", "lost=2",
            "bytes=12345678901", "packets=42", "--token", token, uri=uri,
            socket=False)
@@ -210,10 +210,10 @@ def test_send_state(ctl):
         "fillPercent", "controlSignal", "totalEventsRecv",
         "totalEventsReassembled", "totalEventsReassemblyErr",
         "totalEventsDequeued", "totalEventEnqueueErr", "totalBytesRecv",
-        "totalPacketsRecv")] == [0.75, -1.5, 9, 8, 1, 7, 2, 12345678901, 42]
+        "totalPacketsRecv")] == [0.75, -1.0002, 9, 8, 1, 7, 2, 12345678901, 42]
     row = ctl.ok("workers", lb).splitlines()[3].split()
     assert row[:7] == [session, "w1", "127.0.0.1:4000", "1", "75.0", "%",
-                       "-1.500"]
+                       "-1.000"]
     # A reservation's token reports for its workers, too; the reader's not.
     assert "token" in ctl.refused(
         1, "send-state", session, "fill=0", "--token", "0" * 32, uri=uri,
