@@ -224,7 +224,10 @@ parse_api(struct reader *r, const config_setting_t *root,
                                          "public_address",
                                          "max_connections",
                                          "max_peer_connections",
+                                         "max_peer_calls",
                                          "max_peer_rate",
+                                         "max_message",
+                                         "idle",
                                          NULL };
     const config_setting_t *group = config_setting_get_member(root, "api");
 
@@ -243,6 +246,11 @@ parse_api(struct reader *r, const config_setting_t *root,
         r, group, "max_connections", 1, 65536, 8192);
     api->max_peer_connections = (uint32_t) reader_find_uint(
         r, group, "max_peer_connections", 1, 65536, 4096);
+    api->max_peer_calls = (uint32_t) reader_find_uint(
+        r, group, "max_peer_calls", 1, 1000000, 8192);
+    api->max_message = (uint32_t) reader_find_uint(r, group, "max_message",
+                                                   1024, 16 << 20, 262144);
+    api->idle = (uint32_t) reader_find_uint(r, group, "idle", 1, 86400, 300);
     api->max_peer_rate = (uint32_t) reader_find_uint(r, group, "max_peer_rate",
                                                      1, 10000000, 50000);
 }

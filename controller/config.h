@@ -39,7 +39,11 @@ struct api_settings {
     char *public_address; /* HOST:PORT that others are told, or NULL. */
     uint32_t max_connections;
     uint32_t max_peer_connections; /* From one address. */
-    uint32_t max_peer_rate;        /* Calls from there in a second. */
+    uint32_t max_peer_calls;       /* From there under way. */
+    uint32_t max_peer_rate;        /* From there in a second. */
+    uint32_t max_message;          /* Bytes of a request. */
+    uint32_t idle;                 /* Seconds of a connection without a
+                                    * call. */
 };
 
 #define HTTP_PORT 19524

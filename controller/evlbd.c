@@ -22,7 +22,6 @@
 
 #include "controller/api/admin.h"
 #include "controller/api/api-doors.h"
-#include "controller/api/grpc-call.h"
 #include "controller/api/http.h"
 #include "controller/api/lb.h"
 #include "controller/config.h"
@@ -54,7 +53,6 @@ struct evlbd {
     struct admin *admin;
     struct http *http;
     struct api_doors *doors;
-    struct grpc_services services; /* At the doors. */
 };
 
 static void
@@ -166,7 +164,8 @@ accept_cb(void *d_, const struct evlb_config *config)
 
     struct api_doors_change *doors;
     struct http_change *http = NULL;
-    char *error = api_doors_prepare(d->doors, &config->api, &doors);
+    char *error =
+        api_doors_prepare(d->doors, &config->api, &config->http, &doors);
 
     error = error ? error : http_prepare(d->http, &config->http, &http);
     error = error ? error : log_apply(&config->log, &d->options->log);
@@ -268,13 +267,12 @@ start_http(struct evlbd *d)
 static void
 open_doors(struct evlbd *d)
 {
-    const struct api_settings *settings = &engine_get_config(d->engine)->api;
+    const struct evlb_config *config = engine_get_config(d->engine);
     struct api_doors_change *change;
 
-    d->services.services = lb_get_grpc(d->lb, false);
-    d->services.n = 1;
-    d->doors = api_doors_create(d->base, &d->services);
-    check_error(api_doors_prepare(d->doors, settings, &change));
+    d->doors = api_doors_create(d->base, lb_get_grpc(d->lb, false));
+    check_error(
+        api_doors_prepare(d->doors, &config->api, &config->http, &change));
     api_doors_commit(d->doors, change);
 }
 

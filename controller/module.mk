@@ -77,10 +77,13 @@ engine_SRCS := lib/histogram.c controller/counters.c controller/engine.c \
 engine_PKGS := sqlite3
 
 # gRPC: the server's side, the client's, and the operator's service.
-grpc_server_SRCS := controller/api/grpc-call.c controller/api/grpc-message.c \
-	controller/api/grpc-request.c controller/api/grpc-server.c \
-	controller/api/grpc-session.c controller/api/grpc-status.c \
-	controller/api/grpc-peers.c controller/api/peer.c
+grpc_session_SRCS := controller/api/grpc-call.c \
+	controller/api/grpc-greeting.c controller/api/grpc-message.c \
+	controller/api/grpc-peer.c controller/api/grpc-request.c \
+	controller/api/grpc-session.c controller/api/grpc-status.c
+grpc_server_SRCS := controller/api/grpc-peers.c controller/api/grpc-server.c \
+	controller/api/health.c controller/api/peer.c $(grpc_session_SRCS)
+health_PROTOS := controller/api/health.proto
 grpc_client_SRCS := controller/api/dial.c controller/api/grpc-client.c \
 	controller/api/grpc-client-session.c controller/api/grpc-message.c \
 	controller/api/grpc-status.c controller/tls.c controller/tls-client.c
@@ -143,7 +146,7 @@ evlbd_SRCS := controller/evlbd.c controller/lead-probe.c $(doors_SRCS) \
 	$(config_SRCS) $(core_SRCS) $(rules_SRCS) $(flows_SRCS) $(ovs_SRCS)
 lb_PROTOS := controller/api/loadbalancer.proto \
 	google/protobuf/struct.proto google/protobuf/timestamp.proto
-evlbd_PROTOS := controller/api/admin.proto $(lb_PROTOS)
+evlbd_PROTOS := controller/api/admin.proto $(health_PROTOS) $(lb_PROTOS)
 evlbd_PKGS := $(http_PKGS) $(grpc_PKGS) $(grpc_client_PKGS) $(engine_PKGS) libconfig libsystemd $(tls_PKGS)
 evlbd_OVS := yes
 evlbd_DIR := sbin
@@ -456,9 +459,6 @@ fuzz-session_CFLAGS := -Wno-sign-compare
 fuzz-session_OVS := yes
 
 echo_SRCS := tests/grpc/echo.c controller/core/mem.c
-grpc_session_SRCS := controller/api/grpc-call.c \
-	controller/api/grpc-message.c controller/api/grpc-request.c \
-	controller/api/grpc-session.c controller/api/grpc-status.c
 
 UNIT_TESTS += test-grpc
 test-grpc_SRCS := tests/unit/test-grpc.c controller/api/grpc-message.c \
@@ -472,6 +472,16 @@ test-grpc-session_SRCS := tests/unit/test-grpc-session.c \
 test-grpc-session_PROTOS := tests/grpc/echo.proto
 test-grpc-session_PKGS := $(grpc_PKGS)
 
+UNIT_TESTS += test-grpc-greeting
+test-grpc-greeting_SRCS := tests/unit/test-grpc-greeting.c \
+	controller/api/grpc-greeting.c controller/core/mem.c
+
+UNIT_TESTS += test-grpc-peers
+test-grpc-peers_SRCS := tests/unit/test-grpc-peers.c \
+	controller/api/grpc-peer.c controller/api/grpc-peers.c \
+	controller/core/mem.c
+test-grpc-peers_OVS := yes
+
 FUZZERS += fuzz-grpc
 fuzz-grpc_SRCS := tests/fuzz/fuzz-grpc.c $(echo_SRCS) $(grpc_session_SRCS)
 fuzz-grpc_SEEDS := tests/fuzz/seeds/grpc
@@ -483,7 +493,7 @@ HELPERS += grpc-echo
 grpc-echo_SRCS := tests/grpc/grpc-echo.c $(echo_SRCS) $(grpc_server_SRCS) \
 	controller/core/addr.c controller/log.c controller/tls.c \
 	controller/target/ovs/address.c controller/target/ovs/listener.c
-grpc-echo_PROTOS := tests/grpc/echo.proto
+grpc-echo_PROTOS := tests/grpc/echo.proto $(health_PROTOS)
 grpc-echo_PKGS := $(grpc_PKGS) $(tls_PKGS)
 grpc-echo_OVS := yes
 
@@ -496,7 +506,7 @@ grpc-ask_PKGS := $(grpc_PKGS) $(grpc_client_PKGS)
 
 CHECK_SUITES += grpc
 grpc_CMD := $(PYTEST) tests/integration/test_grpc.py \
-	tests/integration/test_grpc_client.py
+	tests/integration/test_grpc_client.py tests/integration/test_grpc_doors.py
 grpc_FORMAT := pytest
 grpc_TIMEOUT := 300
 grpc_DEPS := build/san/bin/grpc-echo build/san/bin/grpc-ask build/bin/evlbctl

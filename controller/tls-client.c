@@ -86,15 +86,3 @@ tls_connect(struct event_base *base, int fd, const char *host, const char *ca,
     bufferevent_openssl_set_allow_dirty_shutdown(*bevp, 1);
     return NULL;
 }
-
-/* Did the server at the other end of 'bev', which is connected, agree to speak
- * HTTP/2? */
-bool
-tls_is_http2(struct bufferevent *bev)
-{
-    const unsigned char *protocol;
-    unsigned int n;
-
-    SSL_get0_alpn_selected(bufferevent_openssl_get_ssl(bev), &protocol, &n);
-    return n == 2 && !memcmp(protocol, "h2", 2);
-}

@@ -16,6 +16,5 @@ struct event_base;
 
 char *tls_connect(struct event_base *, int fd, const char *host,
                   const char *ca, bool insecure, struct bufferevent **);
-bool tls_is_http2(struct bufferevent *);
 
 #endif /* tls-client.h */

@@ -155,3 +155,14 @@ tls_get_error(struct bufferevent *bev)
                    : mem_strdup(
                        evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR())));
 }
+
+/* Did both ends of 'bev', which is connected, agree to speak HTTP/2? */
+bool
+tls_is_http2(struct bufferevent *bev)
+{
+    const unsigned char *protocol;
+    unsigned int n;
+
+    SSL_get0_alpn_selected(bufferevent_openssl_get_ssl(bev), &protocol, &n);
+    return n == 2 && !memcmp(protocol, "h2", 2);
+}

@@ -6,6 +6,8 @@
 /* TLS for those who connect to us: our certificate, and, if 'ca' is given, the
  * authority that has to have signed theirs.  Version 1.2 at least. */
 
+#include <stdbool.h>
+
 struct bufferevent;
 struct event_base;
 struct ssl_ctx_st;
@@ -24,5 +26,6 @@ struct bufferevent *
 tls_accept(struct event_base *, struct ssl_ctx_st *, int fd);
 char *tls_get_peer(struct bufferevent *);
 char *tls_get_error(struct bufferevent *);
+bool tls_is_http2(struct bufferevent *);
 
 #endif /* tls.h */

@@ -17,7 +17,7 @@
 struct admin {
     struct engine *engine;
     int64_t started;            /* As now_ms() said. */
-    struct grpc_service all[2]; /* Its own, and the control API. */
+    struct grpc_service all[3]; /* Its own, health, the control API. */
     struct grpc_services services;
     struct grpc_server *server;
 };

@@ -11,6 +11,7 @@
 #include <openvswitch/vlog.h>
 
 #include "controller/api/admin-private.h"
+#include "controller/api/health.h"
 #include "controller/api/now.h"
 #include "controller/core/mem.h"
 
@@ -117,7 +118,7 @@ find_handler__(const char *name)
     return NULL;
 }
 
-/* Makes 'admin''s own service, and 'api' if that is not NULL, what it
+/* Makes 'admin''s own service, health, and 'api' if that is not NULL, what it
  * serves. */
 static void
 create_services__(struct admin *admin, const struct grpc_service *api)
@@ -130,7 +131,8 @@ create_services__(struct admin *admin, const struct grpc_service *api)
     }
     admin->all[0] = (struct grpc_service){ d, handlers, admin };
     admin->services.services = admin->all;
-    admin->services.n = 1;
+    health_init(&admin->all[1], &admin->services);
+    admin->services.n = 2;
     if (api) {
         admin->all[admin->services.n++] = *api;
     }

@@ -8,9 +8,13 @@
 
 #include <event2/event.h>
 
+#include "controller/api/grpc-peer.h"
+#include "controller/api/grpc-call.h"
 #include "controller/api/grpc-server.h"
+#include "controller/api/health.h"
 #include "controller/config.h"
 #include "controller/core/mem.h"
+#include "controller/target/ovs/address.h"
 #include "controller/tls-watch.h"
 
 struct addresses {
@@ -20,6 +24,8 @@ struct addresses {
 
 struct api_doors {
     struct event_base *base;
+    struct grpc_service all[2]; /* The control API, and health. */
+    struct grpc_services services;
     struct grpc_server *server;
     struct addresses open;
     struct tls_watch *tls; /* Or NULL. */
@@ -29,7 +35,7 @@ struct api_doors_change {
     struct addresses wanted;
     struct addresses opened; /* Of these, the new ones. */
     struct tls_watch *tls;
-    struct grpc_server_limits limits;
+    struct grpc_settings settings;
 };
 
 static void
@@ -65,14 +71,19 @@ addresses_have__(const struct addresses *a, const char *address)
     return false;
 }
 
-/* Returns doors to 'services', which must stay, on 'base'; none is open. */
+/* Returns doors to 'api', what is behind which must stay, on 'base'; none is
+ * open. */
 struct api_doors *
-api_doors_create(struct event_base *base, const struct grpc_services *services)
+api_doors_create(struct event_base *base, const struct grpc_service *api)
 {
     struct api_doors *doors = mem_zalloc(sizeof *doors);
 
     doors->base = base;
-    doors->server = grpc_server_create(base, services);
+    doors->all[0] = *api;
+    health_init(&doors->all[1], &doors->services);
+    doors->services.services = doors->all;
+    doors->services.n = 2;
+    doors->server = grpc_server_create(base, &doors->services);
     addresses_init__(&doors->open, 0);
     return doors;
 }
@@ -115,11 +126,37 @@ open__(struct api_doors *doors, struct api_doors_change *change)
     return NULL;
 }
 
-/* Prepares to go by 'settings'.  Returns NULL and stores in '*changep' what is
+/* Stores in 's' what 'api' bounds, and where 'http' is. */
+static void
+set_settings__(struct grpc_settings *s, const struct api_settings *api,
+               const struct http_settings *http)
+{
+    struct listen_address la;
+    char *error = NULL;
+
+    *s = (struct grpc_settings){
+        .max_connections = api->max_connections,
+        .max_peer_connections = api->max_peer_connections,
+        .max_peer_calls = api->max_peer_calls,
+        .max_peer_rate = api->max_peer_rate,
+        .max_message = api->max_message,
+        .idle = 1000 * api->idle,
+    };
+    if (http->n_listen) {
+        error = listen_address_parse(http->listen[0], &la);
+        s->http_port = error ? 0 : listen_address_get_port(&la);
+        s->http_tls = la.tls;
+        free(error);
+    }
+}
+
+/* Prepares to go by 'settings', and to send clients of HTTP to where 'http' says
+ * it is.  Returns NULL and stores in '*changep' what is
  * to be committed or abandoned.  Otherwise returns an error, which the caller
  * must free, and stores NULL. */
 char *
 api_doors_prepare(struct api_doors *doors, const struct api_settings *settings,
+                  const struct http_settings *http,
                   struct api_doors_change **changep)
 {
     struct api_doors_change *change = mem_zalloc(sizeof *change);
@@ -130,10 +167,7 @@ api_doors_prepare(struct api_doors *doors, const struct api_settings *settings,
     for (size_t i = 0; i < settings->n_listen; i++) {
         addresses_add__(&change->wanted, settings->listen[i]);
     }
-    change->limits =
-        (struct grpc_server_limits){ settings->max_connections,
-                                     settings->max_peer_connections,
-                                     settings->max_peer_rate };
+    set_settings__(&change->settings, settings, http);
     if (settings->tls.certificate) {
         error = tls_watch_create(doors->base, &settings->tls, changed_cb__,
                                  doors->server, &change->tls);
@@ -167,7 +201,7 @@ api_doors_commit(struct api_doors *doors, struct api_doors_change *change)
     doors->open = change->wanted;
     tls_watch_destroy(doors->tls);
     doors->tls = change->tls;
-    grpc_server_set_limits(doors->server, &change->limits);
+    grpc_server_set(doors->server, &change->settings);
     change_destroy__(change);
 }
 

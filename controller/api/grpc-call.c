@@ -26,9 +26,10 @@ grpc_call_create__(struct grpc_session *session, int32_t stream)
     call->deadline = INT64_MAX;
     call->request_deadline = session->now + GRPC_REQUEST_MS;
     call->output = evbuffer_new();
-    grpc_decoder_init(&call->decoder, GRPC_REQUEST_MAX);
+    grpc_decoder_init(&call->decoder, session->host->settings->max_message);
     LIST_INSERT_HEAD(&session->calls, call, node);
     session->n_calls++;
+    grpc_peer_begin(session->host);
     session->idle_since = session->now;
     return call;
 }
@@ -43,6 +44,17 @@ free_request__(struct grpc_call *call)
     grpc_decoder_destroy(&call->decoder);
 }
 
+/* Takes 'call' off its session. */
+static void
+detach__(struct grpc_call *call)
+{
+    LIST_REMOVE(call, node);
+    grpc_peer_end(call->session->host);
+    call->session->n_calls--;
+    call->session->idle_since = call->session->now;
+    call->session = NULL;
+}
+
 /* Lets 'call' go if neither a stream nor a handler has it. */
 static void
 unref__(struct grpc_call *call)
@@ -51,9 +63,7 @@ unref__(struct grpc_call *call)
         return;
     }
     if (call->session) {
-        LIST_REMOVE(call, node);
-        call->session->n_calls--;
-        call->session->idle_since = call->session->now;
+        detach__(call);
     }
     for (size_t i = 0; i < call->n_headers; i++) {
         free(call->headers[i].name);
@@ -106,8 +116,7 @@ grpc_call_orphan__(struct grpc_call *call)
 {
     drop_output__(call);
     cancel__(call);
-    LIST_REMOVE(call, node);
-    call->session = NULL;
+    detach__(call);
     call->open = false;
     unref__(call);
 }
@@ -285,11 +294,12 @@ submit_status__(struct grpc_call *call)
     const nghttp2_nv nvs[] = {
         NV(":status", "200"),
         NV("content-type", "application/grpc+proto"),
+        NV("grpc-accept-encoding", "identity"),
         NV("grpc-status", call->code),
         NV("grpc-message", call->message),
     };
 
-    submit_headers__(call, nvs, *call->message ? 4 : 3);
+    submit_headers__(call, nvs, *call->message ? 5 : 4);
 }
 
 /* From now on 'call' is only read by its caller, which has a while to do so. */

@@ -23,6 +23,7 @@
 #include "controller/api/grpc-call.h"
 #include "controller/api/grpc-limits.h"
 #include "controller/api/grpc-message.h"
+#include "controller/api/grpc-peer.h"
 
 enum grpc_rate {
 #define GRPC_RATE(KIND, MAX, TEXT) GRPC_RATE_##KIND,
@@ -77,9 +78,9 @@ LIST_HEAD(grpc_calls, grpc_call);
 struct grpc_session {
     nghttp2_session *h2;
     const struct grpc_services *services;
+    struct grpc_peer *host; /* Whose limits hold. */
     char *peer;
     void (*wake)(void *aux);
-    bool (*admit)(void *aux, int64_t now); /* Or NULL. */
     void *aux;
     struct grpc_calls calls;
     size_t n_calls;
@@ -89,7 +90,13 @@ struct grpc_session {
     int64_t input_ended; /* When, or INT64_MAX. */
     int64_t rates_since; /* Beginning of the window of 'rates'. */
     unsigned int rates[GRPC_N_RATES];
-    bool greeted; /* Did the peer speak HTTP/2? */
+    bool greeted;      /* Did the peer speak HTTP/2? */
+    bool introduced;   /* Did it send HTTP/2's preface? */
+    uint8_t *greeting; /* What came until that was clear, or NULL. */
+    size_t n_greeting;
+    size_t allocated_greeting;
+    char *farewell;    /* The answer to HTTP/1, or NULL. */
+    size_t n_farewell; /* Bytes of it that are to be sent. */
     bool over;
     char *error; /* Why it ended early, or NULL. */
 };

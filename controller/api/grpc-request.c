@@ -81,9 +81,13 @@ grpc_call_begin__(struct grpc_call *call)
     const char *method = grpc_call_get_header(call, ":method");
     const char *path = grpc_call_get_header(call, ":path");
     const char *timeout = grpc_call_get_header(call, "grpc-timeout");
+    char *refusal = grpc_peer_admit(call->session->host, call->session->now);
     int64_t ms;
 
-    if (call->header_size > GRPC_HEADER_LIST_MAX) {
+    if (refusal) {
+        grpc_call_fail__(call, GRPC_RESOURCE_EXHAUSTED, refusal);
+        free(refusal);
+    } else if (call->header_size > GRPC_HEADER_LIST_MAX) {
         grpc_call_fail__(call, GRPC_RESOURCE_EXHAUSTED,
                          "the headers are too long");
     } else if (!method || strcmp(method, "POST")) {
@@ -98,11 +102,6 @@ grpc_call_begin__(struct grpc_call *call)
     } else if (call->session->n_calls > GRPC_UNFINISHED_MAX) {
         grpc_call_fail__(call, GRPC_RESOURCE_EXHAUSTED,
                          "too many calls are not finished");
-    } else if (call->session->admit
-               && !call->session->admit(call->session->aux,
-                                        call->session->now)) {
-        grpc_call_fail__(call, GRPC_RESOURCE_EXHAUSTED,
-                         "too many calls a second from your address");
     } else if (timeout && !grpc_timeout_parse(timeout, &ms)) {
         grpc_call_fail__(call, GRPC_INTERNAL, "bad grpc-timeout");
     } else if (timeout) {
@@ -137,9 +136,17 @@ grpc_call_receive__(struct grpc_call *call, const uint8_t *data, size_t n)
 
         data += used;
         n -= used;
-        if (status != GRPC_OK) {
+        if (status == GRPC_UNIMPLEMENTED
+            && !grpc_call_get_header(call, "grpc-encoding")) {
+            grpc_call_fail__(call, GRPC_INTERNAL,
+                             "the message is compressed, without a "
+                             "grpc-encoding");
+        } else if (status != GRPC_OK) {
             grpc_call_fail__(call, status, error);
-        } else if (request_bytes__(call->session) > GRPC_REQUESTS_MAX) {
+        } else if (request_bytes__(call->session)
+                   > GRPC_REQUESTS_MAX
+                         * (size_t)
+                               call->session->host->settings->max_message) {
             grpc_call_fail__(call, GRPC_RESOURCE_EXHAUSTED,
                              "too many requests are not whole");
         } else if (grpc_decoder_is_whole(&call->decoder)) {

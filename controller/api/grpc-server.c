@@ -19,6 +19,7 @@
 #include <openvswitch/vlog.h>
 
 #include "controller/api/grpc-limits.h"
+#include "controller/api/grpc-peer.h"
 #include "controller/api/grpc-peers.h"
 #include "controller/api/grpc-session.h"
 #include "controller/api/now.h"
@@ -54,27 +55,40 @@ struct grpc_server {
     SSL_CTX *tls; /* Or NULL. */
     struct ovs_list doors;
     struct ovs_list connections;
-    size_t n_connections;
     struct grpc_peers *peers;
-    struct grpc_server_limits limits;
+    struct grpc_settings settings;
+    struct grpc_server_counters counters;
 };
 
 /* Connections. */
 
+/* Counts how 'c' ends, and logs it if that is for a bad reason. */
 static void
-connection_destroy__(struct connection *c)
+count_end__(struct connection *c)
 {
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(10, 20);
+    struct grpc_server_counters *counters = &c->server->counters;
     const char *error = grpc_session_get_error(c->session);
 
-    if (error) {
-        VLOG_WARN("%s: connection closed: the peer %s", c->peer, error);
+    if (grpc_session_is_http1(c->session)) {
+        counters->n_http1++;
+        VLOG_INFO_RL(&rl, "%s: speaks HTTP/1 where gRPC is", c->peer);
+    } else if (error) {
+        counters->n_misspoken++;
+        VLOG_WARN_RL(&rl, "%s: connection closed: the peer %s", c->peer,
+                     error);
     } else {
         VLOG_DBG("%s: connection closed", c->peer);
     }
+}
+
+static void
+connection_destroy__(struct connection *c)
+{
+    count_end__(c);
     ovs_list_remove(&c->node);
-    c->server->n_connections--;
-    grpc_peers_remove(c->server->peers, c->host);
     grpc_session_destroy(c->session);
+    grpc_peers_remove(c->server->peers, c->host, now_ms());
     event_free(c->timer);
     bufferevent_free(c->bev);
     free(c->peer);
@@ -116,15 +130,6 @@ wake_cb__(void *c_)
     event_active(c->timer, EV_TIMEOUT, 0);
 }
 
-static bool
-admit_cb__(void *c_, int64_t now)
-{
-    struct connection *c = c_;
-    uint32_t max = c->server->limits.max_peer_rate;
-
-    return !max || grpc_peer_admit(c->host, max, now);
-}
-
 static void
 timer_cb__(evutil_socket_t fd, short events, void *c_)
 {
@@ -162,11 +167,29 @@ write_cb__(struct bufferevent *bev, void *c_)
 static void
 log_failure__(const struct connection *c)
 {
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(10, 20);
+
     if (c->tls) {
         char *error = tls_get_error(c->bev);
 
-        VLOG_INFO("%s: connection failed: %s", c->peer, error);
+        VLOG_INFO_RL(&rl, "%s: connection failed: %s", c->peer, error);
         free(error);
+    }
+}
+
+/* The handshake of TLS is over: ends 'c' unless HTTP/2 was agreed on. */
+static void
+check_protocol__(struct connection *c)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(10, 20);
+
+    if (!tls_is_http2(c->bev)) {
+        VLOG_INFO_RL(&rl,
+                     "%s: connection closed: the peer does not ask for "
+                     "HTTP/2 (ALPN \"h2\")",
+                     c->peer);
+        c->server->counters.n_misspoken++;
+        connection_destroy__(c);
     }
 }
 
@@ -176,7 +199,9 @@ event_cb__(struct bufferevent *bev, short events, void *c_)
     struct connection *c = c_;
 
     (void) bev;
-    if (events & (BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT)) {
+    if (events & BEV_EVENT_CONNECTED) {
+        check_protocol__(c);
+    } else if (events & (BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT)) {
         log_failure__(c);
         connection_destroy__(c);
     } else if (events & BEV_EVENT_EOF) {
@@ -186,23 +211,22 @@ event_cb__(struct bufferevent *bev, short events, void *c_)
 }
 
 static void
-connection_create__(struct grpc_server *server, struct bufferevent *bev,
-                    const char *peer, bool tls)
+connection_create__(struct grpc_server *server, struct grpc_peer *host,
+                    struct bufferevent *bev, const char *peer, bool tls)
 {
     struct connection *c = mem_zalloc(sizeof *c);
     struct timeval write_timeout = { GRPC_WRITE_MS / 1000, 0 };
 
     c->server = server;
+    c->host = host;
     c->peer = mem_strdup(peer);
     c->bev = bev;
     c->tls = tls;
     c->timer = evtimer_new(server->base, timer_cb__, c);
-    c->session =
-        grpc_session_create(server->services, peer, wake_cb__, c, now_ms());
-    grpc_session_set_admission(c->session, admit_cb__);
-    c->host = grpc_peers_add(server->peers, peer, now_ms());
+    c->session = grpc_session_create(server->services, host, peer, wake_cb__,
+                                     c, now_ms());
     ovs_list_push_back(&server->connections, &c->node);
-    server->n_connections++;
+    server->counters.n_accepted++;
     VLOG_DBG("%s: connected", peer);
 
     bufferevent_setcb(bev, read_cb__, write_cb__, event_cb__, c);
@@ -210,14 +234,6 @@ connection_create__(struct grpc_server *server, struct bufferevent *bev,
     bufferevent_set_timeouts(bev, NULL, &write_timeout);
     bufferevent_enable(bev, EV_READ | EV_WRITE);
     connection_update__(c);
-}
-
-/* Serves the peer of the name 'peer' on 'bev', which is taken over. */
-void
-grpc_server_add_connection(struct grpc_server *server, struct bufferevent *bev,
-                           const char *peer)
-{
-    connection_create__(server, bev, peer, false);
 }
 
 /* Doors. */
@@ -233,40 +249,54 @@ open__(const struct door *door, int fd)
                                     server->base, fd, BEV_OPT_CLOSE_ON_FREE));
 }
 
+/* Does not let the peer on 'fd' in, for 'reason', which is taken over. */
+static void
+refuse__(struct grpc_server *server, int fd, const char *peer, char *reason)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(10, 20);
+
+    server->counters.n_refused++;
+    VLOG_WARN_RL(&rl, "%s: connection refused: %s", peer, reason);
+    free(reason);
+    close(fd);
+}
+
+/* Has the kernel send what we write at once, and find out when nobody is at the
+ * other end any more. */
+static void
+set_tcp_options__(int fd)
+{
+    int on = 1, idle = GRPC_PROBE_S, interval = GRPC_PROBE_S / 4, n = 4;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &n, sizeof n);
+}
+
 static void
 accept_cb__(void *door_, int fd, const char *peer)
 {
     const struct door *door = door_;
     struct grpc_server *server = door->server;
-    char *error = NULL;
+    bool local = door->listener->path;
+    char *error = local ? peer_check(fd, door->group) : NULL;
+    struct grpc_peer *host = NULL;
     char *name;
 
-    if (server->n_connections >= server->limits.max_connections) {
-        error = mem_printf("there are %zu connections already",
-                           server->n_connections);
-    } else if (!door->listener->path
-               && grpc_peer_count(server->peers, peer)
-                      >= server->limits.max_peer_connections) {
-        error = mem_printf("there are %zu connections from there already",
-                           server->limits.max_peer_connections);
-    } else if (door->listener->path) {
-        error = peer_check(fd, door->group);
-    }
+    error =
+        error ? error : grpc_peers_add(server->peers, peer, now_ms(), &host);
     if (error) {
-        VLOG_WARN("%s: connection refused: %s", peer, error);
-        free(error);
-        close(fd);
+        refuse__(server, fd, peer, error);
         return;
     }
-    if (door->listener->path) {
-        name = peer_to_string(fd, peer);
-    } else {
-        int on = 1;
-
-        name = mem_strdup(peer);
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    name = local ? peer_to_string(fd, peer) : mem_strdup(peer);
+    if (!local) {
+        set_tcp_options__(fd);
     }
-    connection_create__(server, open__(door, fd), name, door->listener->tls);
+    connection_create__(server, host, open__(door, fd), name,
+                        door->listener->tls);
     free(name);
 }
 
@@ -323,12 +353,20 @@ grpc_server_close(struct grpc_server *server, const char *address)
     }
 }
 
-/* From now on 'server' goes by 'limits'. */
+/* From now on 'server' goes by 'settings'. */
 void
-grpc_server_set_limits(struct grpc_server *server,
-                       const struct grpc_server_limits *limits)
+grpc_server_set(struct grpc_server *server,
+                const struct grpc_settings *settings)
 {
-    server->limits = *limits;
+    server->settings = *settings;
+}
+
+void
+grpc_server_get_counters(const struct grpc_server *server,
+                         struct grpc_server_counters *counters)
+{
+    *counters = server->counters;
+    counters->n_connections = grpc_peers_count(server->peers);
 }
 
 /* The server. */
@@ -344,9 +382,8 @@ grpc_server_create(struct event_base *base,
     server->services = services;
     ovs_list_init(&server->doors);
     ovs_list_init(&server->connections);
-    server->peers = grpc_peers_create();
-    server->limits = (struct grpc_server_limits){ GRPC_CONNECTIONS_MAX,
-                                                  GRPC_CONNECTIONS_MAX, 0 };
+    server->settings = (struct grpc_settings) GRPC_SETTINGS_DEFAULT;
+    server->peers = grpc_peers_create(&server->settings);
     return server;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/api/grpc-greeting.h"
 #include "controller/api/grpc-private.h"
 #include "controller/core/mem.h"
 
@@ -237,15 +238,17 @@ create_h2__(struct grpc_session *session)
     nghttp2_submit_settings(session->h2, NGHTTP2_FLAG_NONE, settings, 2);
 }
 
-/* Returns a session with the peer of the name 'peer', which may call
- * 'services'.  'wake' is called with 'aux' when there is something to send. */
+/* Returns a session with a connection of 'host', of the name 'peer', which may
+ * call 'services'.  'wake' is called with 'aux' when there is something to send. */
 struct grpc_session *
-grpc_session_create(const struct grpc_services *services, const char *peer,
+grpc_session_create(const struct grpc_services *services,
+                    struct grpc_peer *host, const char *peer,
                     void (*wake)(void *aux), void *aux, int64_t now)
 {
     struct grpc_session *session = mem_zalloc(sizeof *session);
 
     session->services = services;
+    session->host = host;
     session->peer = mem_strdup(peer);
     session->wake = wake;
     session->aux = aux;
@@ -256,15 +259,6 @@ grpc_session_create(const struct grpc_services *services, const char *peer,
     LIST_INIT(&session->calls);
     create_h2__(session);
     return session;
-}
-
-/* Has 'admit', which is passed what 'wake' is, say whether a call may be made
- * now. */
-void
-grpc_session_set_admission(struct grpc_session *session,
-                           bool (*admit)(void *aux, int64_t now))
-{
-    session->admit = admit;
 }
 
 /* Destroys 'session', which may be NULL.  Calls that handlers have are
@@ -278,9 +272,71 @@ grpc_session_destroy(struct grpc_session *session)
             grpc_call_orphan__(LIST_FIRST(&session->calls));
         }
         nghttp2_session_del(session->h2);
+        free(session->greeting);
+        free(session->farewell);
         free(session->peer);
         free(session->error);
         free(session);
+    }
+}
+
+/* Has nghttp2 take the 'n' bytes at 'data'. */
+static void
+receive_h2__(struct grpc_session *session, const uint8_t *data, size_t n)
+{
+    ssize_t retval = nghttp2_session_mem_recv(session->h2, data, n);
+
+    if (retval < 0) {
+        end__(session, NGHTTP2_PROTOCOL_ERROR,
+              mem_strdup(nghttp2_strerror((int) retval)));
+    } else if (!nghttp2_session_want_read(session->h2)
+               && !nghttp2_session_want_write(session->h2)) {
+        session->over = true;
+    }
+}
+
+/* Answers the request of HTTP/1 that came first. */
+static void
+answer_http1__(struct grpc_session *session)
+{
+    const struct grpc_settings *s = session->host->settings;
+
+    session->farewell =
+        grpc_greeting_reply((const char *) session->greeting,
+                            session->n_greeting, s->http_port, s->http_tls);
+    session->n_farewell = strlen(session->farewell);
+    session->over = true;
+    session->wake(session->aux);
+}
+
+/* Takes the 'n' bytes at 'data', which belong to what the peer says first. */
+static void
+receive_greeting__(struct grpc_session *session, const uint8_t *data, size_t n)
+{
+    while (session->n_greeting + n > session->allocated_greeting) {
+        session->greeting =
+            mem_grow(session->greeting, &session->allocated_greeting, 1);
+    }
+    memcpy(session->greeting + session->n_greeting, data, n);
+    session->n_greeting += n;
+    switch (grpc_greeting_get_kind((const char *) session->greeting,
+                                   session->n_greeting)) {
+    case GRPC_GREETING_MORE:
+        break;
+    case GRPC_GREETING_HTTP2:
+        session->introduced = true;
+        receive_h2__(session, session->greeting, session->n_greeting);
+        free(session->greeting);
+        session->greeting = NULL;
+        break;
+    case GRPC_GREETING_HTTP1:
+        answer_http1__(session);
+        break;
+    case GRPC_GREETING_OTHER:
+        session->over = true;
+        session->error = mem_strdup("does not speak HTTP/2");
+        session->wake(session->aux);
+        break;
     }
 }
 
@@ -289,21 +345,14 @@ void
 grpc_session_receive(struct grpc_session *session, const uint8_t *data,
                      size_t n, int64_t now)
 {
-    ssize_t retval;
-
     session->now = now;
-    if (session->over) {
+    if (session->over || !n) {
         return;
     }
-    retval = nghttp2_session_mem_recv(session->h2, data, n);
-    if (retval < 0) {
-        end__(session, NGHTTP2_PROTOCOL_ERROR,
-              mem_printf("%s", retval == NGHTTP2_ERR_BAD_CLIENT_MAGIC
-                                   ? "does not speak HTTP/2"
-                                   : nghttp2_strerror((int) retval)));
-    } else if (!nghttp2_session_want_read(session->h2)
-               && !nghttp2_session_want_write(session->h2)) {
-        session->over = true;
+    if (session->introduced) {
+        receive_h2__(session, data, n);
+    } else {
+        receive_greeting__(session, data, n);
     }
 }
 
@@ -322,8 +371,18 @@ grpc_session_end_input(struct grpc_session *session, int64_t now)
 size_t
 grpc_session_send(struct grpc_session *session, const uint8_t **data)
 {
-    ssize_t n = nghttp2_session_mem_send(session->h2, data);
+    ssize_t n;
 
+    if (session->farewell) {
+        n = (ssize_t) session->n_farewell;
+        *data = (const uint8_t *) session->farewell;
+        session->n_farewell = 0;
+        return (size_t) n;
+    }
+    if (!session->introduced) {
+        return 0; /* It may be HTTP/1 that the peer expects. */
+    }
+    n = nghttp2_session_mem_send(session->h2, data);
     if (n < 0) {
         end__(session, NGHTTP2_INTERNAL_ERROR,
               mem_strdup(nghttp2_strerror((int) n)));
@@ -402,7 +461,7 @@ grpc_session_run(struct grpc_session *session, int64_t now)
         end__(session, NGHTTP2_NO_ERROR,
               mem_strdup("did not speak HTTP/2 in time"));
     } else if (!session->n_calls
-               && now - session->idle_since >= GRPC_IDLE_MS) {
+               && now - session->idle_since >= session->host->settings->idle) {
         end__(session, NGHTTP2_NO_ERROR, NULL);
     }
 }
@@ -424,11 +483,19 @@ grpc_session_wakeup(const struct grpc_session *session)
     if (session->input_ended != INT64_MAX) {
         when = min__(when, session->input_ended + GRPC_LINGER_MS);
     } else if (!session->n_calls) {
-        when = min__(
-            when, session->idle_since
-                      + (session->greeted ? GRPC_IDLE_MS : GRPC_PREFACE_MS));
+        when =
+            min__(when, session->idle_since
+                            + (session->greeted ? session->host->settings->idle
+                                                : GRPC_PREFACE_MS));
     }
     return when;
+}
+
+/* Was 'session' ended by a request of HTTP/1? */
+bool
+grpc_session_is_http1(const struct grpc_session *session)
+{
+    return session->farewell != NULL;
 }
 
 /* Is the connection of no use any more, once what there is to send is

@@ -22,21 +22,25 @@
  * 'wake' may be called from within any of these functions and from those of
  * grpc-call.h; it must not call back, but have the owner do so later.
  *
- * The peer is not trusted.  What it may cost is bounded by grpc-limits.h. */
+ * The peer is not trusted.  What it may cost is bounded by grpc-limits.h and
+ * by the settings of its struct grpc_peer, which must stay.
+ *
+ * A peer that speaks HTTP/1 is answered where to do so, and the session is
+ * over; see grpc-greeting.h. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct grpc_peer;
 struct grpc_services;
 struct grpc_session;
 
 struct grpc_session *
-grpc_session_create(const struct grpc_services *, const char *peer,
-                    void (*wake)(void *aux), void *aux, int64_t now);
+grpc_session_create(const struct grpc_services *, struct grpc_peer *,
+                    const char *name, void (*wake)(void *aux), void *aux,
+                    int64_t now);
 void grpc_session_destroy(struct grpc_session *);
-void grpc_session_set_admission(struct grpc_session *,
-                                bool (*admit)(void *aux, int64_t now));
 
 void grpc_session_receive(struct grpc_session *, const uint8_t *, size_t,
                           int64_t now);
@@ -47,5 +51,6 @@ int64_t grpc_session_wakeup(const struct grpc_session *);
 
 bool grpc_session_is_over(const struct grpc_session *);
 const char *grpc_session_get_error(const struct grpc_session *);
+bool grpc_session_is_http1(const struct grpc_session *);
 
 #endif /* grpc-session.h */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "controller/api/grpc-peer.h"
 #include "controller/api/grpc-session.h"
 #include "tests/grpc/echo.h"
 
@@ -37,12 +38,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
                                   "\0\0\0\4\0\0\0\0";
+    struct grpc_settings settings = GRPC_SETTINGS_DEFAULT;
     struct grpc_session *session;
+    struct grpc_peer host;
     struct echo echo;
     int64_t now = 0;
 
     echo_init(&echo, NULL);
-    session = grpc_session_create(&echo.services, "fuzzer", wake_cb, NULL, 0);
+    grpc_peer_init(&host, &settings, 0);
+    session =
+        grpc_session_create(&echo.services, &host, "fuzzer", wake_cb, NULL, 0);
     grpc_session_receive(session, (const uint8_t *) preface, sizeof preface,
                          now);
     while (size) {

@@ -2,9 +2,10 @@
 
 /* usage: grpc-echo ADDRESS [CERTIFICATE KEY [CA]]
  *
- * Serves echo.proto at ADDRESS ("unix:PATH", "tcp:ADDRESS:PORT", or
+ * Serves echo.proto and health at ADDRESS ("unix:PATH", "tcp:ADDRESS:PORT", or
  * "ssl:ADDRESS:PORT" with the certificate and key) until its standard input
- * ends. */
+ * ends.  Environment variables with the names of struct grpc_settings's members
+ * set these. */
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +14,9 @@
 
 #include <event2/event.h>
 
+#include "controller/api/grpc-peer.h"
 #include "controller/api/grpc-server.h"
+#include "controller/api/health.h"
 #include "controller/log.h"
 #include "controller/tls.h"
 #include "tests/grpc/echo.h"
@@ -59,10 +62,43 @@ set_tls(struct grpc_server *server, char *files[])
     grpc_server_set_tls(server, context);
 }
 
+/* Makes 'server''s settings what the environment says. */
+static void
+set_settings(struct grpc_server *server)
+{
+    struct grpc_settings s = GRPC_SETTINGS_DEFAULT;
+    const char *http_port = getenv("http_port");
+    const struct {
+        const char *name;
+        uint32_t *value;
+    } numbers[] = {
+        { "max_connections", &s.max_connections },
+        { "max_peer_connections", &s.max_peer_connections },
+        { "max_peer_calls", &s.max_peer_calls },
+        { "max_peer_rate", &s.max_peer_rate },
+        { "max_message", &s.max_message },
+        { "idle", &s.idle },
+    };
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *text = getenv(numbers[i].name);
+
+        if (text) {
+            *numbers[i].value = (uint32_t) strtoul(text, NULL, 10);
+        }
+    }
+    if (http_port) {
+        s.http_port = (uint16_t) strtoul(http_port, NULL, 10);
+    }
+    grpc_server_set(server, &s);
+}
+
 int
 main(int argc, char *argv[])
 {
     struct event_base *base = event_base_new();
+    struct grpc_service all[2];
+    struct grpc_services services = { all, 2 };
     struct grpc_server *server;
     struct echo echo;
     char *error;
@@ -74,7 +110,10 @@ main(int argc, char *argv[])
     log_init();
     signal(SIGPIPE, SIG_IGN);
     echo_init(&echo, base);
-    server = grpc_server_create(base, &echo.services);
+    all[0] = echo.service;
+    health_init(&all[1], &services);
+    server = grpc_server_create(base, &services);
+    set_settings(server);
     if (argc > 2) {
         set_tls(server, argv + 2);
     }

@@ -32,6 +32,8 @@ header_cb(nghttp2_session *h2, const nghttp2_frame *frame, const uint8_t *name,
         r->status = (int) strtol(s, NULL, 10);
     } else if (!strcmp((const char *) name, "grpc-message")) {
         snprintf(r->message, sizeof r->message, "%s", s);
+    } else if (!strcmp((const char *) name, "grpc-accept-encoding")) {
+        snprintf(r->accept, sizeof r->accept, "%s", s);
     }
     return 0;
 }

@@ -21,6 +21,7 @@ struct h2_reply {
     char http[4];     /* ":status", or "". */
     int status;       /* "grpc-status", or -1. */
     char message[96]; /* "grpc-message". */
+    char accept[16];  /* "grpc-accept-encoding". */
     uint8_t *data;
     size_t n;
     bool closed;

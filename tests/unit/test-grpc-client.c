@@ -9,6 +9,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "controller/api/grpc-peer.h"
 #include "controller/api/grpc-session.h"
 #include "controller/core/mem.h"
 #include "tests/grpc/echo.h"
@@ -16,6 +17,7 @@
 #include "tests/unit/unit.h"
 
 struct fixture {
+    struct grpc_peer host;
     struct echo echo;
     struct grpc_session *server;
     struct grpc_client_session *client;
@@ -80,10 +82,13 @@ exchange(struct fixture *f)
 static int
 setup(void **state)
 {
+    static const struct grpc_settings settings = GRPC_SETTINGS_DEFAULT;
     struct fixture *f = calloc(1, sizeof *f);
 
     echo_init(&f->echo, NULL);
-    f->server = grpc_session_create(&f->echo.services, "peer", wake_cb, f, 0);
+    grpc_peer_init(&f->host, &settings, 0);
+    f->server = grpc_session_create(&f->echo.services, &f->host, "peer",
+                                    wake_cb, f, 0);
     f->client = grpc_client_session_create("host", "http", wake_cb, f);
     *state = f;
     return 0;

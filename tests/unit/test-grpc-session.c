@@ -8,11 +8,16 @@
 #include <stdio.h>
 
 #include "controller/api/grpc-limits.h"
+#include "controller/api/grpc-peer.h"
 #include "tests/grpc/echo.h"
 #include "tests/unit/h2-peer.h"
 #include "tests/unit/unit.h"
 
 #define SAME "/evlb.test.Echo/Same"
+/* Of the default settings. */
+#define MESSAGE_MAX 262144
+#define IDLE_MS 300000
+
 #define WAIT "/evlb.test.Echo/Wait"
 
 /* Messages as they travel: the text "hi", and a Wait that never ends. */
@@ -21,6 +26,8 @@ static const uint8_t never[] = { 0, 0, 0, 0, 0 };
 
 struct fixture {
     struct echo echo;
+    struct grpc_settings settings;
+    struct grpc_peer host;
     struct grpc_session *session;
     struct h2_peer peer;
     unsigned int n_wakes;
@@ -40,7 +47,10 @@ setup(void **state)
     struct fixture *f = calloc(1, sizeof *f);
 
     echo_init(&f->echo, NULL);
-    f->session = grpc_session_create(&f->echo.services, "peer", wake_cb, f, 0);
+    f->settings = (struct grpc_settings) GRPC_SETTINGS_DEFAULT;
+    grpc_peer_init(&f->host, &f->settings, 0);
+    f->session = grpc_session_create(&f->echo.services, &f->host, "peer",
+                                     wake_cb, f, 0);
     h2_peer_init(&f->peer, f->session, 0);
     *state = f;
     return 0;
@@ -155,7 +165,7 @@ test_bad_requests(void **state)
         { "/evlb.test.Ech/Same", { 0 }, 5, GRPC_UNIMPLEMENTED, "Ech" },
         { "/evlb.test.Echo", { 0 }, 5, GRPC_UNIMPLEMENTED, "Echo" },
         { "/Same", { 0 }, 5, GRPC_UNIMPLEMENTED, "Same" },
-        { SAME, { 1, 0, 0, 0, 0 }, 5, GRPC_UNIMPLEMENTED, "compressed" },
+        { SAME, { 1, 0, 0, 0, 0 }, 5, GRPC_INTERNAL, "compressed" },
         { SAME, { 0 }, 0, GRPC_UNIMPLEMENTED, "no request" },
         { SAME, { 0 }, 10, GRPC_UNIMPLEMENTED, "several" },
         { SAME, { 0, 0, 0, 0, 4 }, 6, GRPC_INTERNAL, "cut short" },
@@ -463,7 +473,7 @@ test_many_pings(void **state)
 static void
 test_request_memory(void **state)
 {
-    static uint8_t data[5 + GRPC_REQUEST_MAX - 1] = { 0, 0, 4, 0, 0 };
+    static uint8_t data[5 + MESSAGE_MAX - 1] = { 0, 0, 4, 0, 0 };
     struct fixture *f = *state;
     unsigned int n_exhausted = 0;
 
@@ -481,8 +491,8 @@ test_request_memory(void **state)
 static void
 test_longest_request(void **state)
 {
-    static uint8_t data[5 + GRPC_REQUEST_MAX] = { 0,    0,    4,    0,   0,
-                                                  0x0a, 0xfc, 0xff, 0x0f };
+    static uint8_t data[5 + MESSAGE_MAX] = { 0,    0,    4,    0,   0,
+                                             0x0a, 0xfc, 0xff, 0x0f };
     struct fixture *f = *state;
     int32_t stream;
 
@@ -516,9 +526,8 @@ test_unread_reply(void **state)
 static void
 test_reply_memory(void **state)
 {
-    static uint8_t data[GRPC_REQUEST_MAX] = { 0,    0,    3,    255,
-                                              251,  0x10, 0xff, 0x01,
-                                              0x0a, 0xf4, 0xff, 0x0f };
+    static uint8_t data[MESSAGE_MAX] = { 0,    0,    3,    255,  251,  0x10,
+                                         0xff, 0x01, 0x0a, 0xf4, 0xff, 0x0f };
     struct fixture *f = *state;
     nghttp2_settings_entry none = { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
                                     1024 };
@@ -540,34 +549,192 @@ test_idle(void **state)
 
     f->peer.now = 500;
     check_hi(f, h2_peer_call(&f->peer, SAME, hi, sizeof hi));
-    assert_int_equal(grpc_session_wakeup(f->session), 500 + GRPC_IDLE_MS);
-    run(f, 499 + GRPC_IDLE_MS);
+    assert_int_equal(grpc_session_wakeup(f->session), 500 + IDLE_MS);
+    run(f, 499 + IDLE_MS);
     assert_false(grpc_session_is_over(f->session));
-    run(f, 500 + GRPC_IDLE_MS);
+    run(f, 500 + IDLE_MS);
     assert_true(grpc_session_is_over(f->session));
     assert_true(f->peer.goaway);
     assert_int_equal(f->peer.goaway_code, NGHTTP2_NO_ERROR);
 }
 
+/* Returns a session with another connection of the peer. */
+static struct grpc_session *
+open_session(struct fixture *f, int64_t now)
+{
+    return grpc_session_create(&f->echo.services, &f->host, "peer", wake_cb, f,
+                               now);
+}
+
 static void
 test_not_http2(void **state)
 {
-    static const char *const texts[] = { "GET / HTTP/1.1\r\n\r\n", "x",
-                                         "PRI * HTTP/2.1\r\n\r\nSM\r\n\r\n" };
+    static const char *const texts[] = { "x", "\x16\x03\x01",
+                                         "PRI * HTTP/2.0\r\n\r\nXX" };
     struct fixture *f = *state;
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct grpc_session *s =
-            grpc_session_create(&f->echo.services, "peer", wake_cb, f, 0);
+        struct grpc_session *s = open_session(f, 0);
         const uint8_t *data;
 
         grpc_session_receive(s, (const uint8_t *) texts[i], strlen(texts[i]),
                              0);
-        grpc_session_send(s, &data);
+        if (!grpc_session_is_http1(s)) {
+            assert_int_equal(grpc_session_send(s, &data), 0);
+            assert_non_null(strstr(grpc_session_get_error(s), "HTTP/2"));
+        }
         assert_true(grpc_session_is_over(s));
-        assert_non_null(strstr(grpc_session_get_error(s), "HTTP/2"));
         grpc_session_destroy(s);
     }
+}
+
+/* HTTP/1, in one piece and in many, and what comes behind the request. */
+static void
+test_http1(void **state)
+{
+    static const char text[] = "GET /x HTTP/1.1\r\nHost: a:1\r\n\r\nmore";
+    struct fixture *f = *state;
+
+    f->settings.http_port = 19524;
+    for (size_t piece = 1; piece <= sizeof text; piece++) {
+        struct grpc_session *s = open_session(f, 0);
+        const uint8_t *data;
+        size_t n;
+
+        for (size_t i = 0; i < sizeof text; i += piece) {
+            n = sizeof text - i < piece ? sizeof text - i : piece;
+            grpc_session_receive(s, (const uint8_t *) text + i, n, 0);
+        }
+        assert_true(grpc_session_is_over(s));
+        assert_true(grpc_session_is_http1(s));
+        assert_null(grpc_session_get_error(s));
+        n = grpc_session_send(s, &data);
+        assert_non_null(memmem(data, n, "http://a:19524/x\r\n", 18));
+        assert_int_equal(grpc_session_send(s, &data), 0);
+        grpc_session_destroy(s);
+    }
+}
+
+/* HTTP/2 that comes byte by byte. */
+static void
+test_preface_in_pieces(void **state)
+{
+    static const char text[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+                               "\0\0\0\4\0\0\0\0";
+    struct fixture *f = *state;
+    struct grpc_session *s = open_session(f, 0);
+    const uint8_t *data;
+
+    for (size_t i = 0; i < sizeof text; i++) {
+        grpc_session_receive(s, (const uint8_t *) text + i, 1, 0);
+    }
+    assert_false(grpc_session_is_over(s));
+    assert_true(grpc_session_send(s, &data) >= 9);
+    assert_int_equal(data[3], NGHTTP2_SETTINGS);
+    assert_int_equal(grpc_session_wakeup(s), IDLE_MS);
+    grpc_session_destroy(s);
+}
+
+/* A request of HTTP/1 that does not come to its end. */
+static void
+test_slow_http1(void **state)
+{
+    struct fixture *f = *state;
+    struct grpc_session *s = open_session(f, 7);
+
+    grpc_session_receive(s, (const uint8_t *) "GET / HTTP", 10, 5000);
+    assert_int_equal(grpc_session_wakeup(s), 7 + GRPC_PREFACE_MS);
+    grpc_session_run(s, 7 + GRPC_PREFACE_MS);
+    assert_true(grpc_session_is_over(s));
+    assert_non_null(strstr(grpc_session_get_error(s), "in time"));
+    grpc_session_destroy(s);
+}
+
+/* What one address may do holds for all its connections together. */
+static void
+test_peer_rate(void **state)
+{
+    struct fixture *f = *state;
+    struct h2_peer *other = calloc(1, sizeof *other);
+    struct grpc_session *s = open_session(f, 0);
+    int32_t stream;
+
+    f->settings.max_peer_rate = 3;
+    h2_peer_init(other, s, 0);
+    check_hi(f, h2_peer_call(&f->peer, SAME, hi, sizeof hi));
+    h2_peer_call(other, SAME, hi, sizeof hi);
+    check_hi(f, h2_peer_call(&f->peer, SAME, hi, sizeof hi));
+    check_status(f, h2_peer_call(&f->peer, SAME, hi, sizeof hi),
+                 GRPC_RESOURCE_EXHAUSTED, "more than 3 calls a second");
+    stream = h2_peer_call(other, SAME, hi, sizeof hi);
+    assert_int_equal(h2_peer_reply(other, stream)->status,
+                     GRPC_RESOURCE_EXHAUSTED);
+    f->peer.now = 334;
+    check_hi(f, h2_peer_call(&f->peer, SAME, hi, sizeof hi));
+    grpc_session_destroy(s);
+    h2_peer_destroy(other);
+    free(other);
+}
+
+static void
+test_peer_calls(void **state)
+{
+    struct fixture *f = *state;
+
+    f->settings.max_peer_calls = 2;
+    h2_peer_call(&f->peer, WAIT, never, sizeof never);
+    h2_peer_call(&f->peer, WAIT, never, sizeof never);
+    check_status(f, h2_peer_call(&f->peer, SAME, hi, sizeof hi),
+                 GRPC_RESOURCE_EXHAUSTED, "more than 2 calls");
+    echo_finish_waits(&f->echo);
+    h2_peer_exchange(&f->peer);
+    check_hi(f, h2_peer_call(&f->peer, SAME, hi, sizeof hi));
+    assert_int_equal(f->host.n_calls, 0);
+    h2_peer_call(&f->peer, WAIT, never, sizeof never);
+    assert_int_equal(f->host.n_calls, 1);
+    grpc_session_destroy(f->session);
+    assert_int_equal(f->host.n_calls, 0);
+    f->session = NULL;
+}
+
+/* Settings that change hold from then on. */
+static void
+test_settings_change(void **state)
+{
+    struct fixture *f = *state;
+
+    check_hi(f, h2_peer_call(&f->peer, SAME, hi, sizeof hi));
+    f->settings.max_message = 3;
+    f->settings.idle = 1000;
+    check_status(f, h2_peer_call(&f->peer, SAME, hi, sizeof hi),
+                 GRPC_RESOURCE_EXHAUSTED, "too long");
+    assert_int_equal(grpc_session_wakeup(f->session), 1000);
+}
+
+/* A compressed message, with its encoding and without one. */
+static void
+test_compressed(void **state)
+{
+    static const uint8_t data[] = { 1, 0, 0, 0, 1, 'x' };
+    nghttp2_nv nvs[] = {
+        h2_nv(":method", "POST"),
+        h2_nv(":scheme", "http"),
+        h2_nv(":path", SAME),
+        h2_nv(":authority", "test"),
+        h2_nv("content-type", "application/grpc"),
+        h2_nv("grpc-encoding", "gzip"),
+    };
+    struct fixture *f = *state;
+    int32_t stream =
+        h2_peer_request(&f->peer, nvs, 6, data, sizeof data, false);
+
+    check_status(f, stream, GRPC_UNIMPLEMENTED, "compressed");
+    assert_string_equal(h2_peer_reply(&f->peer, stream)->accept, "identity");
+    stream = h2_peer_request(&f->peer, nvs, 5, data, sizeof data, false);
+    check_status(f, stream, GRPC_INTERNAL, "grpc-encoding");
+    /* Named, but not used. */
+    stream = h2_peer_request(&f->peer, nvs, 6, hi, sizeof hi, false);
+    check_hi(f, stream);
 }
 
 /* A peer that says nothing at all. */
@@ -575,8 +742,7 @@ static void
 test_silent(void **state)
 {
     struct fixture *f = *state;
-    struct grpc_session *s =
-        grpc_session_create(&f->echo.services, "peer", wake_cb, f, 7);
+    struct grpc_session *s = open_session(f, 7);
 
     assert_int_equal(grpc_session_wakeup(s), 7 + GRPC_PREFACE_MS);
     grpc_session_run(s, 7 + GRPC_PREFACE_MS);
@@ -616,6 +782,13 @@ main(void)
         TEST(test_reply_memory),
         TEST(test_idle),
         TEST(test_not_http2),
+        TEST(test_http1),
+        TEST(test_preface_in_pieces),
+        TEST(test_slow_http1),
+        TEST(test_peer_rate),
+        TEST(test_peer_calls),
+        TEST(test_settings_change),
+        TEST(test_compressed),
         TEST(test_silent),
     };
 

@@ -119,3 +119,21 @@ listen_address_to_string(const struct listen_address *address)
     inet_ntop(AF_INET6, &sin6->sin6_addr, s, sizeof s);
     return mem_printf("%s:[%s]:%u", scheme, s, ntohs(sin6->sin6_port));
 }
+
+/* Returns the port of 'address', 0 for a Unix socket. */
+uint16_t
+listen_address_get_port(const struct listen_address *address)
+{
+    const struct sockaddr_in *sin = (const struct sockaddr_in *) &address->sa;
+    const struct sockaddr_in6 *sin6 =
+        (const struct sockaddr_in6 *) &address->sa;
+
+    switch (address->sa.ss_family) {
+    case AF_INET:
+        return ntohs(sin->sin_port);
+    case AF_INET6:
+        return ntohs(sin6->sin6_port);
+    default:
+        return 0;
+    }
+}

@@ -22,6 +22,7 @@ char *listen_address_parse(const char *, struct listen_address *);
 char *
 listen_address_parse_at(const char *, uint16_t port, struct listen_address *);
 char *listen_address_to_string(const struct listen_address *);
+uint16_t listen_address_get_port(const struct listen_address *);
 bool listen_address_is_local(const struct listen_address *);
 
 #endif /* address.h */
