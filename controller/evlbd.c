@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <event2/event.h>
 
@@ -276,6 +277,18 @@ open_doors(struct evlbd *d)
     api_doors_commit(d->doors, change);
 }
 
+/* Allows as many open files as we may have: each connection is one. */
+static void
+raise_file_limit(void)
+{
+    struct rlimit limit;
+
+    if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 /* Serves 'config', reporting epochs to 'epoch_log', until a signal ends it. */
 static void
 serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
@@ -284,6 +297,7 @@ serve(struct evlbd *d, struct evlb_config *config, struct epoch_log *epoch_log)
     struct event *signals[N_SIGNALS];
 
     signal(SIGPIPE, SIG_IGN);
+    raise_file_limit();
     d->base = event_base_new();
     if (!d->base) {
         fprintf(stderr, "evlbd: no event loop: %s\n", strerror(errno));

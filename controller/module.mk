@@ -483,9 +483,10 @@ test-grpc-peers_SRCS := tests/unit/test-grpc-peers.c \
 test-grpc-peers_OVS := yes
 
 FUZZERS += fuzz-grpc
-fuzz-grpc_SRCS := tests/fuzz/fuzz-grpc.c $(echo_SRCS) $(grpc_session_SRCS)
+fuzz-grpc_SRCS := tests/fuzz/fuzz-grpc.c controller/api/health.c $(echo_SRCS) \
+	$(grpc_session_SRCS)
 fuzz-grpc_SEEDS := tests/fuzz/seeds/grpc
-fuzz-grpc_PROTOS := tests/grpc/echo.proto
+fuzz-grpc_PROTOS := tests/grpc/echo.proto $(health_PROTOS)
 fuzz-grpc_PKGS := $(grpc_PKGS)
 
 # gRPC with a foreign implementation.

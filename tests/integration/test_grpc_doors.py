@@ -4,6 +4,7 @@
 much of it: limits, TLS, HTTP/1, health."""
 
 import http.client
+import resource
 import select
 import socket
 import ssl
@@ -29,6 +30,14 @@ def serve():
         servers.append(Server(("ssl:" if tls else "tcp:") + address, *tls,
                               **settings))
         return address
+
+    def ticks():
+        """Returns how long the latest server has used a processor."""
+        with open("/proc/%d/stat" % servers[-1].popen.pid,
+                  encoding="ascii") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+    start.ticks = ticks
     yield start
     for server in servers:
         server.stop()
@@ -163,6 +172,26 @@ def test_idle(serve):
     """A connection without a call is told that it is over, and closed."""
     s = greet(serve(idle=200))
     assert b"\x07\x00\x00\x00\x00\x00" in receive(s)  # GOAWAY.
+    s.close()
+
+
+def test_too_many_files(serve):
+    """More clients than files may be open: they wait, without keeping the
+    server busy, and when some have gone others are served."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (40, limits[1]))
+    try:
+        address = serve()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    waiting = [connect(address) for _ in range(100)]
+    before = serve.ticks()
+    select.select([], [], [], 1)
+    assert serve.ticks() - before < 30  # Of 100.
+    for s in waiting:
+        s.close()
+    s = greet(address)
+    assert s is not None
     s.close()
 
 

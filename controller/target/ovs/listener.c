@@ -12,6 +12,10 @@
 
 #include <event2/event.h>
 #include <event2/listener.h>
+#include <event2/util.h>
+
+#include <config.h>
+#include <openvswitch/vlog.h>
 
 #include "controller/core/addr.h"
 #include "controller/core/mem.h"
@@ -19,6 +23,11 @@
 
 /* Connections that wait to be accepted.  One that finds no place there is tried
  * again a second later only, and many workers may begin at once. */
+VLOG_DEFINE_THIS_MODULE(evlb_listener);
+
+/* How long nobody is let in after that could not be done. */
+#define PAUSE_MS 200
+
 #define BACKLOG 1024
 
 /* Returns the name of the peer at 'sa', which the caller must free. */
@@ -57,6 +66,33 @@ accept_cb__(struct evconnlistener *evl, evutil_socket_t fd,
     free(peer);
 }
 
+/* Lets peers in again. */
+static void
+pause_cb__(evutil_socket_t fd, short events, void *l_)
+{
+    struct listener *l = l_;
+
+    (void) fd;
+    (void) events;
+    evconnlistener_enable(l->evl);
+}
+
+/* A peer cannot be let in, most likely because no more files may be open.  It
+ * stays in the queue, which would keep us busy; so nobody is let in for a
+ * while. */
+static void
+error_cb__(struct evconnlistener *evl, void *l_)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
+    static const struct timeval pause = { 0, PAUSE_MS * 1000 };
+    struct listener *l = l_;
+
+    VLOG_WARN_RL(&rl, "%s: cannot accept a connection: %s", l->address,
+                 evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
+    evconnlistener_disable(evl);
+    event_add(l->pause, &pause);
+}
+
 /* Makes way for a Unix socket at 'path': removes one that nobody listens on
  * any more.  Anything else stays. */
 static void
@@ -92,9 +128,13 @@ open__(struct listener *l, struct event_base *base,
         LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE,
         BACKLOG, (const struct sockaddr *) &la->sa, (int) la->len);
     umask(mask);
-    return (l->evl ? NULL
-                   : mem_printf("%s: cannot listen: %s", l->address,
-                                strerror(errno)));
+    if (!l->evl) {
+        return mem_printf("%s: cannot listen: %s", l->address,
+                          strerror(errno));
+    }
+    evconnlistener_set_error_cb(l->evl, error_cb__);
+    l->pause = evtimer_new(base, pause_cb__, l);
+    return NULL;
 }
 
 /* Listens on 'address', as listen_address_parse() takes it.  Returns NULL and
@@ -142,6 +182,7 @@ listener_destroy(struct listener *l)
     if (l) {
         if (l->evl) {
             evconnlistener_free(l->evl);
+            event_free(l->pause);
         }
         if (l->path) {
             unlink(l->path);

@@ -9,6 +9,7 @@
 
 #include <openvswitch/list.h>
 
+struct event;
 struct event_base;
 struct listener;
 
@@ -20,6 +21,7 @@ struct listener {
     listener_accept_cb *accept;
     void *aux;
     struct evconnlistener *evl;
+    struct event *pause; /* Ends it when there were too many files. */
     char *address;
     char *path; /* Of a Unix socket, or NULL. */
     bool tls;   /* What the address asks for; it is up to 'accept'. */
