@@ -16,6 +16,7 @@
 #include "controller/core/overlay.h"
 #include "controller/core/token.h"
 #include "controller/epoch-log.h"
+#include "endpoints/wire.h"
 #include "tests/unit/unit.h"
 
 #define CONFIG                                                              \
@@ -31,7 +32,8 @@
     "  { name = \"other\"; id = 4; addresses = [ \"10.0.0.4\" ];\n"         \
     "    reservable = true; sync = \"udp:127.0.0.1:%u\"; },\n"              \
     "  { name = \"fixed\"; id = 3; addresses = [ \"10.0.0.1\" ];\n"         \
-    "    sources = [ \"10.0.0.11\" ];\n"                                    \
+    "    sources = [ \"10.0.0.11\" ]; sync_from = \"any\";\n"               \
+    "    sync = \"udp:127.0.0.1:%u\";\n"                                    \
     "    members = (\n"                                                     \
     "      { id = 1; ip = \"10.0.0.101\"; base = 20000;\n"                  \
     "        mac = \"02:00:00:00:01:01\"; egress = \"cn1\"; },\n"           \
@@ -47,6 +49,7 @@
 struct fixture {
     char directory[32];
     char *config;
+    unsigned int sync; /* The fixed instance's port for it. */
     struct event_base *base;
     struct epoch_log *log;
     struct engine *engine;
@@ -106,8 +109,9 @@ setup(void **state)
     f->config = mem_printf("%s/evlb.conf", f->directory);
     stream = fopen(f->config, "w");
     assert_non_null(stream);
+    f->sync = find_port();
     fprintf(stream, CONFIG, f->directory, f->directory, find_port(),
-            find_port());
+            find_port(), f->sync);
     fclose(stream);
     start(f);
     *state = f;
@@ -268,6 +272,71 @@ test_contradiction(void **state)
     assert_int_equal(fixed->epochs.epochs[1]->id, 3);
 }
 
+/* Storing that takes so long that the ticks have come too near. */
+
+#define TICK 1000000
+#define RATE 1000000 /* Ticks a second. */
+
+static void
+send_sync(const struct fixture *f)
+{
+    const struct wire_sync sync = { .source_id = 1,
+                                    .tick = TICK,
+                                    .rate_hz = RATE };
+    struct sockaddr_in sin = { .sin_family = AF_INET };
+    uint8_t data[WIRE_SYNC_LEN];
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+    assert_int_equal(wire_sync_pack(&sync, data, sizeof data), WIRE_OK);
+    sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sin.sin_port = htons((uint16_t) f->sync);
+    assert_int_equal(
+        sendto(fd, data, sizeof data, 0, (struct sockaddr *) &sin, sizeof sin),
+        sizeof data);
+    close(fd);
+}
+
+static const struct instance *
+get_fixed(const struct fixture *f)
+{
+    return state_find_instance(engine_get_state(f->engine), FIXED);
+}
+
+static char *
+plan_slowly_cb(void *c_, struct engine_draft *draft)
+{
+    usleep(150000);
+    return plan_cb(c_, draft);
+}
+
+static void
+test_late(void **state)
+{
+    struct fixture *f = *state;
+    struct change change = { .reservation = 7, .member = 2, .epoch = 900 };
+    struct engine_timing timing = { .now.known = false };
+
+    send_sync(f);
+    while (!timing.now.known) {
+        event_base_loop(f->base, EVLOOP_ONCE);
+        engine_get_timing(f->engine, get_fixed(f), &timing);
+    }
+    engine_change(f->engine, plan_slowly_cb, done_cb, &change);
+    while (!change.n_done) {
+        event_base_loop(f->base, EVLOOP_ONCE);
+    }
+    assert_int_equal(change.outcome, ENGINE_NOT_STORED);
+    assert_non_null(strstr(change.error, "too near"));
+    assert_int_equal(get_fixed(f)->epochs.n, 1);
+    assert_int_equal(engine_get_book(f->engine)->reservations.n, 0);
+
+    /* Nor is it there after a restart. */
+    stop(f);
+    start(f);
+    assert_int_equal(get_fixed(f)->epochs.n, 1);
+    assert_int_equal(engine_get_book(f->engine)->reservations.n, 0);
+}
+
 /* What is not done when the engine ends, ends with it. */
 static void
 test_end(void **state)
@@ -398,6 +467,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_one_draft, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusal, setup, teardown),
         cmocka_unit_test_setup_teardown(test_contradiction, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_control_loop, setup, teardown),
     };
