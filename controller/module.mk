@@ -396,6 +396,15 @@ test-config_SRCS := tests/unit/test-config.c controller/tls.c $(config_SRCS) $(c
 test-config_PKGS := libevent_core libconfig $(tls_PKGS)
 test-config_OVS := yes
 
+FUZZERS += fuzz-config
+fuzz-config_SRCS := tests/fuzz/fuzz-config.c controller/tls.c \
+	$(config_SRCS) $(core_SRCS) controller/target/ovs/address.c
+fuzz-config_PKGS := libevent_core libconfig $(tls_PKGS)
+fuzz-config_OVS := yes
+# Clang compares the signs in vlog's macros, too.
+fuzz-config_CFLAGS := -Wno-sign-compare
+fuzz-config_SEEDS := tests/config-mistakes
+
 UNIT_TESTS += test-config-numbers
 test-config-numbers_SRCS := tests/unit/test-config-numbers.c \
 	controller/config-numbers.c controller/core/mem.c
