@@ -78,8 +78,8 @@ engine_PKGS := sqlite3
 
 # gRPC: the server's side, the client's, and the operator's service.
 grpc_session_SRCS := controller/api/grpc-call.c \
-	controller/api/grpc-greeting.c controller/api/grpc-message.c \
-	controller/api/grpc-peer.c controller/api/grpc-request.c \
+	controller/api/grpc-filter.c controller/api/grpc-greeting.c \
+	controller/api/grpc-message.c controller/api/grpc-peer.c controller/api/grpc-request.c \
 	controller/api/grpc-session.c controller/api/grpc-status.c
 grpc_server_SRCS := controller/api/grpc-peers.c controller/api/grpc-server.c \
 	controller/api/health.c controller/api/peer.c $(grpc_session_SRCS)

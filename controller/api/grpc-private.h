@@ -21,6 +21,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include "controller/api/grpc-call.h"
+#include "controller/api/grpc-filter.h"
 #include "controller/api/grpc-limits.h"
 #include "controller/api/grpc-message.h"
 #include "controller/api/grpc-peer.h"
@@ -77,6 +78,7 @@ LIST_HEAD(grpc_calls, grpc_call);
 
 struct grpc_session {
     nghttp2_session *h2;
+    struct grpc_filter filter; /* Before 'h2'. */
     const struct grpc_services *services;
     struct grpc_peer *host; /* Whose limits hold. */
     char *peer;

@@ -257,6 +257,7 @@ grpc_session_create(const struct grpc_services *services,
     session->rates_since = now;
     session->input_ended = INT64_MAX;
     LIST_INIT(&session->calls);
+    grpc_filter_init(&session->filter);
     create_h2__(session);
     return session;
 }
@@ -282,7 +283,7 @@ grpc_session_destroy(struct grpc_session *session)
 
 /* Has nghttp2 take the 'n' bytes at 'data'. */
 static void
-receive_h2__(struct grpc_session *session, const uint8_t *data, size_t n)
+take__(struct grpc_session *session, const uint8_t *data, size_t n)
 {
     ssize_t retval = nghttp2_session_mem_recv(session->h2, data, n);
 
@@ -292,6 +293,27 @@ receive_h2__(struct grpc_session *session, const uint8_t *data, size_t n)
     } else if (!nghttp2_session_want_read(session->h2)
                && !nghttp2_session_want_write(session->h2)) {
         session->over = true;
+    }
+}
+
+/* Takes the 'n' bytes at 'data', which are HTTP/2. */
+static void
+receive_h2__(struct grpc_session *session, const uint8_t *data, size_t n)
+{
+    while (n && !session->over) {
+        const uint8_t *out;
+        size_t n_out;
+
+        switch (grpc_filter_next(&session->filter, &data, &n, &out, &n_out)) {
+        case GRPC_FILTER_WAIT:
+            break;
+        case GRPC_FILTER_PASS:
+            take__(session, out, n_out);
+            break;
+        case GRPC_FILTER_DROP:
+            count__(session, GRPC_RATE_RESETS);
+            break;
+        }
     }
 }
 

@@ -68,6 +68,23 @@ teardown(void **state)
     return 0;
 }
 
+/* Sends, in pieces of at most 'piece' bytes, that 'stream' is reset. */
+static void
+reset_raw(struct fixture *f, int32_t stream, size_t piece)
+{
+    const uint8_t frame[] = {
+        0, 0, 4, 3, 0, 0, 0, (uint8_t) (stream >> 8), (uint8_t) stream,
+        0, 0, 0, 8
+    };
+
+    for (size_t i = 0; i < sizeof frame; i += piece) {
+        size_t n = sizeof frame - i;
+
+        grpc_session_receive(f->session, &frame[i], n < piece ? n : piece, 0);
+    }
+    h2_peer_exchange(&f->peer);
+}
+
 /* Checks that the call on 'stream' ended with 'status', and with 'message' if
  * that is not NULL. */
 static void
@@ -753,6 +770,49 @@ test_silent(void **state)
 
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
+/* Calls that were given up before they were sent: other calls go on. */
+static void
+test_reset_of_nothing(void **state)
+{
+    struct fixture *f = *state;
+    int32_t stream = h2_peer_call(&f->peer, WAIT, never, sizeof never);
+
+    for (size_t piece = 1; piece <= 13; piece++) {
+        reset_raw(f, stream + 2 * (int32_t) piece, piece);
+    }
+    assert_false(f->peer.goaway);
+    assert_false(h2_peer_reply(&f->peer, stream)->closed);
+    check_hi(f, h2_peer_call(&f->peer, SAME, hi, sizeof hi));
+    reset_raw(f, stream, 2);
+    assert_int_equal(f->echo.n_cancelled, 1);
+    check_hi(f, h2_peer_call(&f->peer, SAME, hi, sizeof hi));
+}
+
+/* They are no way around the limit; and streams that are the server's to open
+ * are an error as ever. */
+static void
+test_resets_of_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 0; i < 400; i++) {
+        reset_raw(f, 4001, 13);
+    }
+    assert_false(grpc_session_is_over(f->session));
+    reset_raw(f, 4001, 13);
+    assert_true(grpc_session_is_over(f->session));
+}
+
+static void
+test_reset_of_the_servers(void **state)
+{
+    struct fixture *f = *state;
+
+    reset_raw(f, 2, 13);
+    assert_true(f->peer.goaway);
+    assert_int_equal(f->peer.goaway_code, NGHTTP2_PROTOCOL_ERROR);
+}
+
 int
 main(void)
 {
@@ -773,6 +833,9 @@ main(void)
         TEST(test_header_list),
         TEST(test_concurrent_streams),
         TEST(test_rapid_reset),
+        TEST(test_reset_of_nothing),
+        TEST(test_resets_of_nothing),
+        TEST(test_reset_of_the_servers),
         TEST(test_slow_resets),
         TEST(test_many_settings),
         TEST(test_many_pings),
