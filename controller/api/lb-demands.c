@@ -13,6 +13,9 @@
 #include "controller/core/registration.h"
 #include "controller/core/slots.h"
 
+/* Of a request: one of each session, and one of all. */
+#define CONSTRAINTS_MAX (BOOK_WORKERS_MAX + 1)
+
 /* Parses the 'n' 'ranges', which stand in 'field', into '*demands', in 'job''s
  * arena. */
 char *
@@ -108,10 +111,9 @@ put__(struct lb_job *job, struct session *const *sessions, size_t n)
 
 /* Sets what the named sessions demand, or all where none is named.  What comes
  * later in the list counts. */
-char *
-lb_set_demands(struct lb_job *job)
+static char *
+set_all__(struct lb_job *job, const Loadbalancer__SetSlotDemandsRequest *m)
 {
-    const Loadbalancer__SetSlotDemandsRequest *m = (const void *) job->request;
     size_t n;
     const struct session **old =
         book_find_sessions(job->book, job->reservation->entry.id, &n);
@@ -137,4 +139,17 @@ lb_set_demands(struct lb_job *job)
     free(sessions);
     free(old);
     return error;
+}
+
+char *
+lb_set_demands(struct lb_job *job)
+{
+    const Loadbalancer__SetSlotDemandsRequest *m = (const void *) job->request;
+
+    return (m->n_slotconstraints <= CONSTRAINTS_MAX
+                ? set_all__(job, m)
+                : lb_refuse(job, GRPC_INVALID_ARGUMENT,
+                            "slotConstraints: %zu are more than the %d that "
+                            "make sense: one of each worker, and one of all",
+                            m->n_slotconstraints, CONSTRAINTS_MAX));
 }

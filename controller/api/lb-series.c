@@ -20,7 +20,8 @@
 #include "controller/store/series.h"
 
 #define SELECTORS_MAX 64
-#define ROWS_MAX 20000 /* Of all reservations together. */
+#define SELECTOR_MAX 255 /* Bytes; each is tried on thousands of names. */
+#define ROWS_MAX 20000   /* Of all reservations together. */
 
 /* A job that waits for rows. */
 struct reading {
@@ -395,21 +396,37 @@ find_reservations__(struct reading *reading)
     }
 }
 
-char *
-lb_timeseries(struct lb_job *job)
+static char *
+check_selectors__(struct lb_job *job, const Loadbalancer__TimeseriesRequest *m)
 {
-    const Loadbalancer__TimeseriesRequest *m = (const void *) job->request;
-    struct reading *reading = arena_alloc(&job->arena, sizeof *reading);
-    int64_t since = 0;
-    char *error;
-
     if (m->n_seriesselector < 1 || m->n_seriesselector > SELECTORS_MAX) {
         return lb_refuse(job, GRPC_INVALID_ARGUMENT,
                          "seriesSelector: %zu are not from 1 to %d, such as "
                          "\"/lb/1/*\"",
                          m->n_seriesselector, SELECTORS_MAX);
     }
-    error = m->since ? lb_parse_time(job, "since", m->since, &since) : NULL;
+    for (size_t i = 0; i < m->n_seriesselector; i++) {
+        if (strlen(m->seriesselector[i]) > SELECTOR_MAX) {
+            return lb_refuse(job, GRPC_INVALID_ARGUMENT,
+                             "seriesSelector[%zu]: has more than %d "
+                             "characters",
+                             i, SELECTOR_MAX);
+        }
+    }
+    return NULL;
+}
+
+char *
+lb_timeseries(struct lb_job *job)
+{
+    const Loadbalancer__TimeseriesRequest *m = (const void *) job->request;
+    struct reading *reading = arena_alloc(&job->arena, sizeof *reading);
+    int64_t since = 0;
+    char *error = check_selectors__(job, m);
+
+    if (!error && m->since) {
+        error = lb_parse_time(job, "since", m->since, &since);
+    }
     if (error) {
         return error;
     }

@@ -501,6 +501,17 @@ def test_big_messages(root):
                       slotDemands=[{"index": -1, "length": 1}] * 10000)
 
 
+def test_costly_messages(root):
+    """Each of their parts would be compared with each of something else."""
+    lb_id = root.ReserveLoadBalancer().lbId
+    with refused("INVALID_ARGUMENT", "slotConstraints", "514"):
+        root.SetSlotDemands(lbId=lb_id, slotConstraints=[{}] * 514)
+    with refused("INVALID_ARGUMENT", "seriesSelector[1]"):
+        root.Timeseries(seriesSelector=["/lb/*", "*" * 256])
+    root.SetSlotDemands(lbId=lb_id, slotConstraints=[{}] * 513)
+    root.Timeseries(seriesSelector=["*" * 255])
+
+
 # ---------------------------------------------------------------------------
 # Many.
 
