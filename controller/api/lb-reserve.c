@@ -104,9 +104,9 @@ find_instance__(struct lb_job *job, enum ip_family family, char **error)
                                        "with RESERVE on an instance that is "
                                        "there to be reserved")
               : n_fit      ? lb_refuse(job, GRPC_RESOURCE_EXHAUSTED,
-                                       "all %zu instances that may be reserved "
-                                            "are reserved; free one, or wait until one "
-                                            "expires",
+                                       "no instance is free: what this token may "
+                                            "reserve (%zu) is reserved; free one, or "
+                                            "wait until one expires",
                                        n_fit)
                            : lb_refuse(job, GRPC_RESOURCE_EXHAUSTED,
                                        "ipFamily: none of the %zu instances that "

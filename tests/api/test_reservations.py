@@ -68,7 +68,7 @@ def test_first_free(root):
     first = root.ReserveLoadBalancer()
     second = root.ReserveLoadBalancer()
     assert (first.fpgaLbId, second.fpgaLbId) == (0, 1)
-    with refused("RESOURCE_EXHAUSTED"):
+    with refused("RESOURCE_EXHAUSTED", "no instance is free"):
         root.ReserveLoadBalancer()
     root.FreeLoadBalancer(lbId=first.lbId)
     again = root.ReserveLoadBalancer()
