@@ -149,14 +149,14 @@ engine_store_add_issues__(struct engine *engine, struct issues *issues)
 
     if (error) {
         issues_add(issues, "not_stored", ISSUE_ERROR, 0,
-                   "Changes are refused, for they cannot be stored: %s.",
+                   "changes are refused, for they cannot be stored: %s",
                    error);
     }
     free(error);
     error = series_get_error(engine_get_series(engine));
     if (error) {
         issues_add(issues, "no_history", ISSUE_WARNING, 0,
-                   "What happens is not recorded: %s.", error);
+                   "what happens is not recorded: %s", error);
     }
     free(error);
 }

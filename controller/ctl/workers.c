@@ -115,18 +115,31 @@ add_worker__(struct table *t, const Status *status, const Worker *w,
     free(slots);
 }
 
+/* Stores in 'text' how far the ticks are, 0 if nobody knows; returns it. */
+static const char *
+format_tick__(uint64_t tick, char text[CTL_TEXT_LEN])
+{
+    if (tick) {
+        snprintf(text, CTL_TEXT_LEN, "tick %" PRIu64 " foreseen", tick);
+    } else {
+        snprintf(text, CTL_TEXT_LEN, "no Sync");
+    }
+    return text;
+}
+
 /* Prints what a look at a reservation shows. */
 void
 workers_print(const Status *status, const Status *before, bool bars)
 {
-    char now[CTL_TEXT_LEN], end[CTL_TEXT_LEN];
+    char now[CTL_TEXT_LEN], end[CTL_TEXT_LEN], tick[CTL_TEXT_LEN];
     struct table *t;
 
-    printf("%s: epoch %" PRIu64 ", tick %" PRIu64 " foreseen, %zu worker%s, "
-           "%zu sender%s, until %s\n\n",
+    printf("%s: epoch %" PRIu64 ", %s, %zu worker%s, %zu sender%s, until "
+           "%s\n\n",
            ctl_format_time(status->timestamp, now), status->currentepoch,
-           status->currentpredictedeventnumber, status->n_workers,
-           status->n_workers == 1 ? "" : "s", status->n_senderaddresses,
+           format_tick__(status->currentpredictedeventnumber, tick),
+           status->n_workers, status->n_workers == 1 ? "" : "s",
+           status->n_senderaddresses,
            status->n_senderaddresses == 1 ? "" : "s",
            ctl_format_time(status->expiresat, end));
     t = table_create(bars ? ">SESSION NAME ADDRESS >PORTS FILL >CONTROL "
