@@ -453,7 +453,7 @@ fuzz-api_SRCS := tests/fuzz/fuzz-api.c controller/lead-probe.c $(lb_SRCS) \
 	$(flows_SRCS) $(ovs_SRCS) $(grpc_server_SRCS) controller/api/api-grpc.c \
 	lib/arena.c
 fuzz-api_SEEDS := tests/fuzz/seeds/api
-fuzz-api_PROTOS := $(lb_PROTOS)
+fuzz-api_PROTOS := $(lb_PROTOS) $(health_PROTOS)
 fuzz-api_PKGS := $(grpc_PKGS) $(grpc_client_PKGS) $(engine_PKGS) libconfig \
 	$(tls_PKGS)
 fuzz-api_CFLAGS := -Wno-sign-compare -Wno-cast-align
